@@ -1,0 +1,125 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// MaxSpecBytes and MaxDecisionBytes bound what is read from outside.
+const (
+	MaxSpecBytes     = 64 << 10
+	MaxDecisionBytes = 16 << 10
+)
+
+// DecodeSpec reads a spec strictly: unknown and repeated names, another case, wrong types, invalid UTF-8 and anything
+// after the object are refused. The error names the place and never the value, which may be a URL with a secret.
+func DecodeSpec(data []byte) (Spec, error) {
+	var spec Spec
+	if err := decodeStrictly("spec", data, MaxSpecBytes, &spec); err != nil {
+		return Spec{}, err
+	}
+	return spec, nil
+}
+
+// DecodeDecision reads a decision as strictly as DecodeSpec reads a spec.
+func DecodeDecision(data []byte) (Decision, error) {
+	var decision Decision
+	if err := decodeStrictly("decision", data, MaxDecisionBytes, &decision); err != nil {
+		return Decision{}, err
+	}
+	return decision, nil
+}
+
+// Canonical is the RFC 8785 form of a JSON value.
+func Canonical(data []byte) ([]byte, error) {
+	value := jsontext.Value(data).Clone()
+	if err := value.Canonicalize(); err != nil {
+		return nil, fmt.Errorf("not canonical JSON: %w", err)
+	}
+	return value, nil
+}
+
+func decodeStrictly(what string, data []byte, limit int, into any) error {
+	if len(data) > limit {
+		return fmt.Errorf("%s: %d bytes, at most %d are read", what, len(data), limit)
+	}
+	if kind := jsontext.Value(data).Kind(); kind != '{' && len(data) > 0 {
+		return fmt.Errorf("%s: a JSON object is wanted, got %s", what, kindName(kind))
+	}
+	err := json.Unmarshal(data, into, json.RejectUnknownMembers(true))
+	if err != nil {
+		return fmt.Errorf("%s: %s", what, explain(err))
+	}
+	return nil
+}
+
+// explain says where the text broke which rule, without repeating its values.
+func explain(err error) string {
+	var semantic *json.SemanticError
+	var syntactic *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, json.ErrUnknownName) && errors.As(err, &semantic):
+		return fmt.Sprintf("field %q is not known", place(semantic.JSONPointer))
+	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntactic):
+		return fmt.Sprintf("field %q is given twice", place(syntactic.JSONPointer))
+	case errors.As(err, &semantic):
+		return fmt.Sprintf("field %q: %s where %s belongs", place(semantic.JSONPointer), kindName(semantic.JSONKind), goKind(semantic))
+	case errors.As(err, &syntactic):
+		return fmt.Sprintf("not valid JSON at byte %d", syntactic.ByteOffset)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "empty or cut off JSON"
+	default:
+		return "not readable as JSON"
+	}
+}
+
+func place(pointer jsontext.Pointer) string {
+	return strings.ReplaceAll(strings.TrimPrefix(string(pointer), "/"), "/", ".")
+}
+
+func kindName(kind jsontext.Kind) string {
+	switch kind {
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "a boolean"
+	case '"':
+		return "a string"
+	case '0':
+		return "a number"
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	default:
+		return "something that is not JSON"
+	}
+}
+
+func goKind(err *json.SemanticError) string {
+	if err.GoType == nil {
+		return "another value"
+	}
+	switch name := err.GoType.String(); name {
+	case "time.Time":
+		return "a time in RFC 3339 (2025-04-18T10:20:00Z)"
+	case "int", "int64":
+		return "a whole number"
+	case "bool":
+		return "true or false"
+	default:
+		switch err.GoType.Kind().String() {
+		case "string":
+			return "a string"
+		case "slice":
+			return "a list"
+		default:
+			return "an object"
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package wire
+
+// Phase says what a wait is doing.
+type Phase string
+
+// The phases of a wait.
+const (
+	PhasePolling    Phase = "polling"
+	PhaseEscalated  Phase = "escalated"
+	PhaseCancelling Phase = "cancelling"
+	PhaseClosed     Phase = "closed"
+)
+
+// Category is what a raw state of a provider means.
+type Category string
+
+// The categories of a state table.
+const (
+	CategoryPending    Category = "pending"
+	CategoryCancelling Category = "cancelling"
+	CategorySuccess    Category = "success"
+	CategoryPartial    Category = "partial"
+	CategoryFailure    Category = "failure"
+	CategoryCancelled  Category = "cancelled"
+	CategoryExpired    Category = "expired"
+	CategoryNeedsInput Category = "needs_input"
+	CategoryUnknown    Category = "unknown"
+)
+
+// Terminal reports whether the provider says with this category that the job is over.
+func (c Category) Terminal() bool {
+	switch c {
+	case CategorySuccess, CategoryPartial, CategoryFailure, CategoryCancelled, CategoryExpired:
+		return true
+	case CategoryPending, CategoryCancelling, CategoryNeedsInput, CategoryUnknown:
+		return false
+	default:
+		return false
+	}
+}
+
+// Waits reports whether the category lets a wait go on: only pending and cancelling do.
+func (c Category) Waits() bool { return c == CategoryPending || c == CategoryCancelling }
+
+// DelaySource says why the next request is at its time.
+type DelaySource string
+
+// The delay sources.
+const (
+	DelayProviderRetryAfter DelaySource = "provider_retry_after"
+	DelayProviderPollHint   DelaySource = "provider_poll_hint"
+	DelayLocalBackoff       DelaySource = "local_backoff"
+	DelayRateLimitBackoff   DelaySource = "rate_limit_backoff"
+	DelayManualExtension    DelaySource = "manual_extension"
+	DelayNudge              DelaySource = "nudge"
+	DelayFinalLook          DelaySource = "final_look"
+	DelayCatchUp            DelaySource = "catch_up"
+)
+
+// Reason says why a wait stopped by itself.
+type Reason string
+
+// The reasons of escalations and outcomes.
+const (
+	ReasonDeadlineExceeded          Reason = "deadline_exceeded"
+	ReasonBusinessDeadlineExceeded  Reason = "business_deadline_exceeded"
+	ReasonRetryAfterExceedsDeadline Reason = "retry_after_exceeds_deadline"
+	ReasonRequestBudgetExhausted    Reason = "request_budget_exhausted"
+	ReasonTransportBudgetExhausted  Reason = "transport_budget_exhausted"
+	ReasonRateLimited               Reason = "rate_limited"
+	ReasonUnknownState              Reason = "unknown_state"
+	ReasonNeedsInput                Reason = "needs_input"
+	ReasonContradictoryResponse     Reason = "contradictory_response"
+	ReasonMalformedResponse         Reason = "malformed_response"
+	ReasonAuthorizationDenied       Reason = "authorization_denied"
+	ReasonJobNotFound               Reason = "job_not_found"
+	ReasonIntegrationFailure        Reason = "integration_failure"
+	ReasonPollURLRejected           Reason = "poll_url_rejected"
+	ReasonPartialResult             Reason = "partial_result"
+	ReasonProviderFailure           Reason = "provider_failure"
+	ReasonProviderCancelled         Reason = "provider_cancelled"
+	ReasonProviderExpired           Reason = "provider_expired"
+	ReasonCancelUnconfirmed         Reason = "cancel_unconfirmed"
+	ReasonHistoryReset              Reason = "history_reset"
+	ReasonWaitCancelled             Reason = "wait_cancelled" // outcomes only
+)
+
+// Reasons lists every reason an escalation can have, in the order of the documentation.
+func Reasons() []Reason {
+	return []Reason{
+		ReasonDeadlineExceeded, ReasonBusinessDeadlineExceeded, ReasonRetryAfterExceedsDeadline,
+		ReasonRequestBudgetExhausted, ReasonTransportBudgetExhausted, ReasonRateLimited, ReasonUnknownState,
+		ReasonNeedsInput, ReasonContradictoryResponse, ReasonMalformedResponse, ReasonAuthorizationDenied,
+		ReasonJobNotFound, ReasonIntegrationFailure, ReasonPollURLRejected, ReasonPartialResult,
+		ReasonProviderFailure, ReasonProviderCancelled, ReasonProviderExpired, ReasonCancelUnconfirmed,
+		ReasonHistoryReset,
+	}
+}
+
+// Details that narrow a reason. Details of malformed answers and of transport failures are further words.
+const (
+	DetailSuccessWithoutResult   = "success_without_result"
+	DetailPastProviderExpiry     = "past_provider_expiry"
+	DetailOtherJob               = "other_job"
+	DetailStateRegressed         = "state_regressed"
+	DetailUnexpectedSuccessState = "unexpected_success_state"
+	DetailAmbiguousDelivery      = "ambiguous_delivery"
+)
+
+// DecisionKind is what a person may answer.
+type DecisionKind string
+
+// The kinds of decision.
+const (
+	DecisionExtend         DecisionKind = "extend"
+	DecisionTreatAsPending DecisionKind = "treat_as_pending"
+	DecisionUseCredential  DecisionKind = "use_credential"
+	DecisionCancel         DecisionKind = "cancel"
+	DecisionAcceptResult   DecisionKind = "accept_result"
+	DecisionClose          DecisionKind = "close"
+	DecisionRefuse         DecisionKind = "refuse"
+)
+
+// RefusalReason says why a decision was not applied.
+type RefusalReason string
+
+// The refusals, in the order in which they are looked for.
+const (
+	RefusalUnparsable      RefusalReason = "unparsable"
+	RefusalIncomplete      RefusalReason = "incomplete"
+	RefusalDuplicate       RefusalReason = "duplicate"
+	RefusalConflict        RefusalReason = "conflict" // the decision_id was used with other content
+	RefusalNotOpen         RefusalReason = "not_open"
+	RefusalWrongEscalation RefusalReason = "wrong_escalation"
+	RefusalNotOffered      RefusalReason = "not_offered"
+	RefusalOutOfBounds     RefusalReason = "out_of_bounds"
+	RefusalLost            RefusalReason = "lost" // another decision answered first
+)
+
+// OutcomeStatus is how a wait ended.
+type OutcomeStatus string
+
+// The statuses of an outcome. All but unresolved are said only when the provider said so.
+const (
+	StatusSucceeded  OutcomeStatus = "succeeded"
+	StatusFailed     OutcomeStatus = "failed"
+	StatusCancelled  OutcomeStatus = "cancelled"
+	StatusExpired    OutcomeStatus = "expired"
+	StatusUnresolved OutcomeStatus = "unresolved"
+)
+
+// Notes of an outcome.
+const (
+	NoteAnsweredAfterDeadline  = "answered_after_deadline"
+	NoteCompletedDespiteCancel = "completed_despite_cancel"
+	NoteResultNotProven        = "result_not_proven"
+	NoteAttributesUnregistered = "search_attributes_unregistered"
+	NoteDeadlinePastRetention  = "deadline_past_retention"
+)
+
+// Event names one kind of audit entry.
+type Event string
+
+// The audit events.
+const (
+	EventOpened             Event = "opened"
+	EventPollPlanned        Event = "poll_planned"
+	EventRequestReserved    Event = "request_reserved"
+	EventResponseReceived   Event = "response_received"
+	EventRequestLost        Event = "request_lost"
+	EventRequestNotSent     Event = "request_not_sent"
+	EventStateChanged       Event = "state_changed"
+	EventGuidanceRejected   Event = "guidance_rejected"
+	EventEscalated          Event = "escalated"
+	EventReminded           Event = "reminded"
+	EventDecisionApplied    Event = "decision_applied"
+	EventDecisionRefused    Event = "decision_refused"
+	EventExtensionRequested Event = "extension_requested"
+	EventCancelSent         Event = "cancel_sent"
+	EventNudged             Event = "nudged"
+	EventNotified           Event = "notified"
+	EventClosed             Event = "closed"
+)

@@ -1,0 +1,44 @@
+package wire
+
+// Names under which the product is reachable on a Temporal server.
+const (
+	// WorkflowAwaitJob is the workflow type: one execution waits for one external job.
+	WorkflowAwaitJob = "AwaitJob"
+	// DefaultTaskQueue is the task queue of the stock worker and of the starter unless told otherwise.
+	DefaultTaskQueue = "jobwait"
+
+	// SignalDecide and UpdateDecide carry a Decision.
+	SignalDecide = "decide"
+	UpdateDecide = "decide"
+	// SignalExtend and SignalCancel carry a Decision without its kind, for people at the plain Temporal command line.
+	SignalExtend = "extend"
+	SignalCancel = "cancel"
+
+	// QueryOperation answers an OperationView.
+	QueryOperation = "operation"
+	// QueryEscalation answers an EscalationView, or null when nothing is open.
+	QueryEscalation = "escalation"
+	// QueryAudit answers an AuditView of this run.
+	QueryAudit = "audit"
+
+	// ErrorInvalidSpec is the type of the non-retryable application error of a spec that cannot be run.
+	ErrorInvalidSpec = "InvalidSpec"
+	// ErrorDecisionRefused is the type of the application error of a refused update; its detail is a Refusal.
+	ErrorDecisionRefused = "DecisionRefused"
+)
+
+// Activity types.
+const (
+	ActivityPrepare          = "jobwait.Prepare"
+	ActivityPollStatus       = "jobwait.PollStatus"
+	ActivityCancelAtProvider = "jobwait.CancelAtProvider"
+	ActivityNotify           = "jobwait.Notify"
+)
+
+// Search attributes, upserted on a change of phase only and only where prepare found them registered.
+const (
+	AttributeProvider = "JobWaitProvider" // keyword
+	AttributePhase    = "JobWaitPhase"    // keyword: a Phase
+	AttributeReason   = "JobWaitReason"   // keyword: a Reason
+	AttributeDecideBy = "JobWaitDecideBy" // datetime: when the open decision window lapses
+)

@@ -1,0 +1,104 @@
+package wire
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// PrepareRequest asks the first recorded step to validate a spec and to snapshot what the worker knows.
+type PrepareRequest struct {
+	// Spec is the input as it stands in history; prepare decodes it strictly.
+	Spec json.RawMessage `json:"spec"`
+	// StartedAt is the workflow's start: a late worker does not turn a deadline into an invalid spec.
+	StartedAt     time.Time `json:"started_at"`
+	OriginalRunID string    `json:"original_run_id,omitempty"`
+	// Start is how the workflow was started, as far as a wait restricts it.
+	Start StartOptions `json:"start"`
+}
+
+// StartOptions are the options of a workflow start that a wait refuses or checks.
+type StartOptions struct {
+	WorkflowID     string `json:"workflow_id"`
+	CronSchedule   string `json:"cron_schedule,omitempty"`
+	HasRetryPolicy bool   `json:"has_retry_policy,omitempty"`
+	TimeoutSeconds int64  `json:"timeout_seconds,omitempty"` // the shorter of execution and run timeout; 0: none
+}
+
+// Prepared is the snapshot that a wait runs by. An upgrade of the worker changes nothing in it.
+type Prepared struct {
+	// Spec as accepted, defaults filled in.
+	Spec   Spec   `json:"spec"`
+	Limits Limits `json:"limits"`
+	Pace   Pace   `json:"pace"`
+	// DecisionWindowSeconds and ReminderSeconds are the spec's or their defaults.
+	DecisionWindowSeconds int `json:"decision_window_seconds"`
+	ReminderSeconds       int `json:"reminder_seconds"`
+	// Grants bounds what one decision may grant.
+	Grants GrantBounds `json:"grants"`
+	Table  TableFacts  `json:"table"`
+	// AttributesRegistered says that the search attributes may be upserted.
+	AttributesRegistered bool `json:"attributes_registered,omitempty"`
+	// ResetRunID is set when prepare found its run to be a reset.
+	ResetRunID string   `json:"reset_run_id,omitempty"`
+	Notes      []string `json:"notes,omitempty"`
+}
+
+// Limits bound a wait. Grants raise them; nothing lowers them.
+type Limits struct {
+	DeadlineAt           time.Time  `json:"deadline_at"`
+	BusinessDeadlineAt   *time.Time `json:"business_deadline_at"`
+	MaxStatusRequests    int        `json:"max_status_requests"`
+	MaxTransportFailures int        `json:"max_transport_failures"`
+	MaxRateLimited       int        `json:"max_rate_limited"`
+	MaxExtensions        int        `json:"max_extensions"`
+}
+
+// Counters count what a wait has used. They never go down.
+type Counters struct {
+	StatusRequestsUsed    int `json:"status_requests_used"`
+	TransportFailuresUsed int `json:"transport_failures_used"`
+	RateLimitedUsed       int `json:"rate_limited_used"`
+	ExtensionsUsed        int `json:"extensions_used"`
+}
+
+// Pace is the schedule after the spec, the table's advice, cap and floor, and the defaults were put together.
+type Pace struct {
+	// InitialDelaySeconds null: the backoff of no completed polls.
+	InitialDelaySeconds *int `json:"initial_delay_seconds,omitempty"`
+	BaseDelaySeconds    int  `json:"base_delay_seconds"`
+	MaxDelaySeconds     int  `json:"max_delay_seconds"`
+	MinDelaySeconds     int  `json:"min_delay_seconds"`
+	// TableMinDelaySeconds is the part of the minimum that the table's floor asks for; 0: none.
+	TableMinDelaySeconds int `json:"table_min_delay_seconds,omitempty"`
+	// CapSeconds is the table's cap on any local delay (a retention that forbids a longer sleep); 0: none.
+	CapSeconds            int `json:"cap_seconds,omitempty"`
+	RequestTimeoutSeconds int `json:"request_timeout_seconds"`
+}
+
+// GrantBounds are the largest grants of one decision.
+type GrantBounds struct {
+	Seconds           int `json:"seconds"`
+	StatusRequests    int `json:"status_requests"`
+	TransportFailures int `json:"transport_failures"`
+	RateLimited       int `json:"rate_limited"`
+}
+
+// TableFacts are what the controller needs to know of a state table.
+type TableFacts struct {
+	Digest string `json:"digest"`
+	// Cancel is null where the table documents no cancel call.
+	Cancel *CancelFacts `json:"cancel,omitempty"`
+	// ConsoleURL leads a person to the job at the provider; empty: none.
+	ConsoleURL string `json:"console_url,omitempty"`
+}
+
+// CancelFacts are what the controller needs to know of a documented cancel call.
+type CancelFacts struct {
+	// States are the raw states in which the call is allowed. Empty: any.
+	States []string `json:"states,omitempty"`
+	// Destructive says that the call may destroy results.
+	Destructive bool `json:"destructive,omitempty"`
+	// ConfirmRequests and ConfirmSeconds are granted with the decision to see the cancellation confirmed.
+	ConfirmRequests int `json:"confirm_requests"`
+	ConfirmSeconds  int `json:"confirm_seconds"`
+}

@@ -1,0 +1,178 @@
+package wire
+
+import "time"
+
+// Record is the whole of a wait between two commands. It is the second input of a run that continues another, so that
+// nothing is lost over continue-as-new.
+type Record struct {
+	Prepared   Prepared  `json:"prepared"`
+	FirstRunID string    `json:"first_run_id"`
+	OpenedAt   time.Time `json:"opened_at"`
+
+	Phase    Phase          `json:"phase"`
+	Limits   Limits         `json:"limits"`
+	Counters Counters       `json:"counters"`
+	Answers  map[string]int `json:"answers,omitempty"`
+	Notes    []string       `json:"notes,omitempty"`
+
+	// CredentialRef is the spec's, or the one that a person put in its place.
+	CredentialRef string              `json:"credential_ref,omitempty"`
+	Denied        []CredentialVersion `json:"denied,omitempty"`
+	NextStatusURL string              `json:"next_status_url,omitempty"`
+	// Overrides are raw states that a person said to wait in.
+	Overrides []string `json:"overrides,omitempty"`
+
+	LastObservation *Observation `json:"last_observation,omitempty"`
+	// Answered says that a good answer was read; NotFound counts 404 and 410 before it.
+	Answered bool `json:"answered,omitempty"`
+	NotFound int  `json:"not_found,omitempty"`
+	// LastRawState is the state of the last good answer, LastCategory its meaning.
+	LastRawState string   `json:"last_raw_state,omitempty"`
+	LastCategory Category `json:"last_category,omitempty"`
+	// Terminal is the first terminal reading, unproven ones included.
+	Terminal *Terminal `json:"terminal,omitempty"`
+
+	Poll   *PlannedPoll `json:"poll,omitempty"`
+	Cancel *CancelState `json:"cancel,omitempty"`
+	// ProviderMinimum is the time before which the provider does not want to be asked.
+	ProviderMinimum time.Time `json:"provider_minimum,omitzero"`
+	// FinalLookFor is the deadline for which the one final look was planned.
+	FinalLookFor time.Time `json:"final_look_for,omitzero"`
+
+	Escalation *Escalation `json:"escalation,omitempty"`
+	// Escalations counts the openings so far.
+	Escalations int       `json:"escalations,omitempty"`
+	RemindAt    time.Time `json:"remind_at,omitzero"`
+	// ResetRunID is the unacknowledged reset that stopped the wait; AcknowledgedRuns were answered for.
+	ResetRunID       string            `json:"reset_run_id,omitempty"`
+	AcknowledgedRuns []string          `json:"acknowledged_runs,omitempty"`
+	Decisions        []AppliedDecision `json:"decisions,omitempty"`
+	DecidedBy        string            `json:"decided_by,omitempty"`
+
+	// Notifications are those that were not delivered yet.
+	Notifications []Notification `json:"notifications,omitempty"`
+	// Outcome is set when the wait is decided.
+	Outcome *Outcome `json:"outcome,omitempty"`
+
+	AuditSeq  int    `json:"audit_seq"`
+	AuditHead string `json:"audit_head"`
+}
+
+// CredentialVersion is one version of one named credential.
+type CredentialVersion struct {
+	Ref     string `json:"ref"`
+	Version string `json:"version"`
+}
+
+// Terminal is the first terminal reading of a wait.
+type Terminal struct {
+	RawState string   `json:"raw_state"`
+	Category Category `json:"category"`
+	// Unproven says that the success lacked its proof.
+	Unproven bool `json:"unproven,omitempty"`
+}
+
+// PlannedPoll is the next status request.
+type PlannedPoll struct {
+	At     time.Time   `json:"at"`
+	Source DelaySource `json:"source"`
+	// CaughtUp says that a late wake has waited once more already.
+	CaughtUp bool `json:"caught_up,omitempty"`
+	// RawDelaySeconds is the undrawn local delay, from which a late wake draws.
+	RawDelaySeconds int64 `json:"raw_delay_seconds"`
+}
+
+// CancelState says how far the one cancel request of a decision came.
+type CancelState string
+
+// The states of a cancel request.
+const (
+	CancelWanted   CancelState = "wanted"   // decided, not sent
+	CancelInFlight CancelState = "inflight" // may have left
+	CancelSent     CancelState = "sent"     // answered or lost; status answers decide
+)
+
+// AppliedDecision remembers a decision_id, so that it is applied at most once.
+type AppliedDecision struct {
+	ID string `json:"id"`
+	// Digest is the hash of its content, which tells a duplicate from a conflict.
+	Digest       string `json:"digest"`
+	EscalationID string `json:"escalation_id"`
+}
+
+// NotificationKind says what people are told.
+type NotificationKind string
+
+// The notifications.
+const (
+	NotifyEscalated NotificationKind = "escalated"
+	NotifyReminded  NotificationKind = "reminded"
+	NotifyClosed    NotificationKind = "closed" // closed without a person's answer
+)
+
+// Notification is the typed content of a message to people; whoever delivers it renders the words.
+type Notification struct {
+	// ID is an idempotency key: <escalation id or operation id>/<kind>/<n>.
+	ID       string           `json:"id"`
+	Kind     NotificationKind `json:"kind"`
+	Briefing Briefing         `json:"briefing"`
+}
+
+// Briefing is what a decision needs to know of a wait, and no secret.
+type Briefing struct {
+	OperationID   string         `json:"operation_id"`
+	Provider      string         `json:"provider"`
+	Account       string         `json:"account"`
+	ProviderJobID string         `json:"provider_job_id"`
+	Phase         Phase          `json:"phase"`
+	RawState      string         `json:"raw_state"`
+	Category      Category       `json:"category,omitempty"`
+	OpenedAt      time.Time      `json:"opened_at"`
+	At            time.Time      `json:"at"`
+	Limits        Limits         `json:"limits"`
+	Counters      Counters       `json:"counters"`
+	Answers       map[string]int `json:"answers,omitempty"`
+	// LastHTTPStatus is 0 when the last request had no answer; LastAnswer says how it was answered.
+	LastHTTPStatus int           `json:"last_http_status,omitempty"`
+	LastAnswer     Answer        `json:"last_answer,omitempty"`
+	LastAnswerAt   *time.Time    `json:"last_answer_at,omitempty"`
+	ProviderError  ProviderError `json:"provider_error,omitzero"`
+	CredentialRef  string        `json:"credential_ref,omitempty"`
+	ConsoleURL     string        `json:"console_url,omitempty"`
+	Cancel         *CancelFacts  `json:"cancel,omitempty"`
+	Escalation     *Escalation   `json:"escalation,omitempty"`
+	Outcome        *Outcome      `json:"outcome,omitempty"`
+}
+
+// NotifyRequest asks Notify to tell people.
+type NotifyRequest struct {
+	Notification Notification `json:"notification"`
+}
+
+// Outcome is the result of a wait that was decided.
+type Outcome struct {
+	Status OutcomeStatus `json:"status"`
+	// Reason is empty for a plain success.
+	Reason Reason `json:"reason"`
+	Detail string `json:"detail"`
+	// Undecided says that an escalation lapsed without an answer.
+	Undecided bool `json:"undecided"`
+	// DecidedBy is who gave the last applied decision; empty when none was applied.
+	DecidedBy     string            `json:"decided_by"`
+	OperationID   string            `json:"operation_id"`
+	Provider      string            `json:"provider"`
+	Account       string            `json:"account"`
+	ProviderJobID string            `json:"provider_job_id"`
+	RawState      string            `json:"raw_state"`
+	Result        map[string]string `json:"result"`
+	// Partial says that the result is not the whole of what was asked for.
+	Partial       bool          `json:"partial"`
+	ProviderError ProviderError `json:"provider_error"`
+	Notes         []string      `json:"notes"`
+	Counters
+	Answers      map[string]int `json:"answers"`
+	OpenedAt     time.Time      `json:"opened_at"`
+	ClosedAt     time.Time      `json:"closed_at"`
+	AuditEntries int            `json:"audit_entries"`
+	AuditHead    string         `json:"audit_head"`
+}

@@ -1,0 +1,39 @@
+package wire
+
+import "time"
+
+// OperationView answers QueryOperation.
+type OperationView struct {
+	Spec            Spec            `json:"spec"`
+	Limits          Limits          `json:"limits"`
+	Counters        Counters        `json:"counters"`
+	Answers         map[string]int  `json:"answers"`
+	Phase           Phase           `json:"phase"`
+	LastObservation *Observation    `json:"last_observation"`
+	NextPollAt      *time.Time      `json:"next_poll_at"`
+	DelaySource     DelaySource     `json:"delay_source"`
+	Escalation      *EscalationView `json:"escalation"`
+	// Proposal is null: proposals are not offered yet.
+	Proposal *EscalationView `json:"proposal"`
+}
+
+// EscalationView answers QueryEscalation: the open escalation with its message in words.
+type EscalationView struct {
+	ID           string         `json:"id"`
+	Kind         EscalationKind `json:"kind"`
+	Reason       Reason         `json:"reason"`
+	Detail       string         `json:"detail"`
+	OpenedAt     time.Time      `json:"opened_at"`
+	WindowEndsAt time.Time      `json:"window_ends_at"`
+	Message      string         `json:"message"`
+	Options      []Option       `json:"options"`
+}
+
+// AuditView answers QueryAudit: the entries of this run.
+type AuditView struct {
+	Entries []Entry `json:"entries"`
+	// Head is the hash of the last entry of the wait so far.
+	Head string `json:"head"`
+	// FirstSeq is the first sequence number that this run can show.
+	FirstSeq int `json:"first_seq"`
+}

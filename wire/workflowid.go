@@ -1,0 +1,35 @@
+package wire
+
+import "strings"
+
+// MaxWorkflowIDBytes bounds a workflow id, as the server does.
+const MaxWorkflowIDBytes = 1000
+
+// WorkflowID is the one workflow id of the wait for a job, which makes that workflow the job's single owner:
+// jobwait/<provider>/<account>/<provider_job_id>, each part escaped by EscapeSegment.
+func WorkflowID(provider, account, providerJobID string) string {
+	return "jobwait/" + EscapeSegment(provider) + "/" + EscapeSegment(account) + "/" + EscapeSegment(providerJobID)
+}
+
+// EscapeSegment writes every byte outside A-Z a-z 0-9 - . _ ~ as %XX, so that the text is one segment of a path.
+func EscapeSegment(text string) string {
+	const hex = "0123456789ABCDEF"
+	var out strings.Builder
+	for i := range len(text) {
+		if c := text[i]; unreserved(c) {
+			out.WriteByte(c)
+		} else {
+			out.Write([]byte{'%', hex[c>>4], hex[c&15]})
+		}
+	}
+	return out.String()
+}
+
+func unreserved(c byte) bool {
+	switch {
+	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		return true
+	default:
+		return c == '-' || c == '.' || c == '_' || c == '~'
+	}
+}
