@@ -1,0 +1,7 @@
+//go:build !unix
+
+package devserver
+
+import "syscall"
+
+func childAttributes() *syscall.SysProcAttr { return nil }
