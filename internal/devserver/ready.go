@@ -43,7 +43,7 @@ func (s *Server) awaitReady(ctx context.Context) error {
 		case <-s.exited:
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("devserver: %s is not ready: %w; last answer: %v; its last words:\n%s", s.Address, ctx.Err(), lastErr, s.stderr)
+			return fmt.Errorf("devserver: %s is not ready: %w; last answer: %s; its last words:\n%s", s.Address, ctx.Err(), lastErr.Error(), s.stderr)
 		}
 	}
 }

@@ -131,7 +131,7 @@ func lostFreePort(opts Options, err error) bool {
 }
 
 func start(ctx context.Context, opts Options) (*Server, error) {
-	s, err := newServer(opts)
+	s, err := newServer(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -145,31 +145,32 @@ func start(ctx context.Context, opts Options) (*Server, error) {
 	return s, nil
 }
 
-func newServer(opts Options) (*Server, error) {
+func newServer(ctx context.Context, opts Options) (*Server, error) {
 	s := &Server{Namespace: opts.Namespace, stderr: new(tail), exited: make(chan struct{})}
 	if s.Namespace == "" {
 		s.Namespace = defaultNamespace
 	}
 	var err error
-	if s.Port, err = claimPort(opts.Port); err != nil {
+	if s.Port, err = claimPort(ctx, opts.Port); err != nil {
 		return nil, err
 	}
 	s.Address = net.JoinHostPort(host, strconv.Itoa(s.Port))
 	uiPort := 0
 	if opts.UI {
-		if uiPort, err = claimPort(opts.UIPort); err != nil {
+		if uiPort, err = claimPort(ctx, opts.UIPort); err != nil {
 			return nil, err
 		}
 		s.UIAddress = "http://" + net.JoinHostPort(host, strconv.Itoa(uiPort))
 	}
-	s.cmd = s.command(opts, uiPort)
+	s.cmd = s.command(context.WithoutCancel(ctx), opts, uiPort) // the context bounds the start alone
 	return s, nil
 }
 
 // claimPort finds a free port, or makes sure that the wanted one is: a server of somebody else that answers there would pass for
 // ours.
-func claimPort(want int) (int, error) {
-	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(want)))
+func claimPort(ctx context.Context, want int) (int, error) {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(want)))
 	if err != nil {
 		return 0, fmt.Errorf("devserver: port %d of %s: %w; choose another, or 0 for a free one", want, host, err)
 	}
@@ -177,8 +178,8 @@ func claimPort(want int) (int, error) {
 	return listener.Addr().(*net.TCPAddr).Port, nil
 }
 
-func (s *Server) command(opts Options, uiPort int) *exec.Cmd {
-	cmd := exec.Command(opts.Executable.Path, s.arguments(opts, uiPort)...)
+func (s *Server) command(ctx context.Context, opts Options, uiPort int) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, opts.Executable.Path, s.arguments(opts, uiPort)...)
 	cmd.SysProcAttr = childAttributes()
 	// Never the caller's own file: a child that inherits it keeps a `go test` waiting after a crash.
 	cmd.Stdout, cmd.Stderr = io.Discard, s.stderr

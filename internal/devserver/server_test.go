@@ -86,7 +86,7 @@ func TestStartEndsAServerThatNeverBecomesReady(t *testing.T) {
 	t.Parallel()
 	needsShell(t)
 	silent := Executable{Path: script(t, "exec tail -f /dev/null")}
-	server, err := newServer(Options{Executable: silent})
+	server, err := newServer(t.Context(), Options{Executable: silent})
 	require.NoError(t, err)
 	require.NoError(t, server.launch())
 	cancelled, cancel := context.WithCancel(t.Context())
@@ -158,9 +158,9 @@ func startWorkflow(t *testing.T, server *Server) {
 
 func requireWorkflow(t *testing.T, server *Server) {
 	t.Helper()
-	described, err := dial(t, server).DescribeWorkflowExecution(t.Context(), "kept", "")
+	described, err := dial(t, server).DescribeWorkflow(t.Context(), "kept", "")
 	require.NoError(t, err)
-	require.Equal(t, enums.WORKFLOW_EXECUTION_STATUS_RUNNING, described.GetWorkflowExecutionInfo().GetStatus())
+	require.Equal(t, enums.WORKFLOW_EXECUTION_STATUS_RUNNING, described.Status)
 }
 
 func requireAttributes(t *testing.T, server *Server) {
@@ -197,7 +197,7 @@ func requireClosed(t *testing.T, done <-chan struct{}) {
 
 func freePort(t *testing.T) int {
 	t.Helper()
-	port, err := claimPort(0)
+	port, err := claimPort(t.Context(), 0)
 	require.NoError(t, err)
 	return port
 }
