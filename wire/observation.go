@@ -96,6 +96,28 @@ const (
 	TransportOther   = "other"
 )
 
+// Details of AnswerMalformed.
+const (
+	MalformedHTML          = "html"
+	MalformedNotJSON       = "not_json"
+	MalformedTruncated     = "truncated"
+	MalformedEmptyBody     = "empty_body"
+	MalformedInvalidUTF8   = "invalid_utf8"
+	MalformedDuplicateKey  = "duplicate_key"
+	MalformedTooLarge      = "too_large"
+	MalformedTooDeep       = "too_deep"
+	MalformedNotObject     = "not_object"
+	MalformedStateAbsent   = "state_absent"
+	MalformedStateNull     = "state_null"
+	MalformedStateType     = "state_type"      // neither a text, a number nor a boolean
+	MalformedFieldType     = "field_type"      // a predicate met a value of another type than it compares
+	MalformedJobIDType     = "job_id_type"     // neither a text nor a number
+	MalformedTimestamp     = "timestamp"       // another format than the table's, no zone, or outside 2000 to 2100
+	MalformedResultType    = "result_type"     // a reference that is neither a text nor a number
+	MalformedResultTooLong = "result_too_long" // a reference above 4 KiB
+	MalformedTooCostly     = "too_costly"      // reading it would take more work than a table may cause
+)
+
 // Observation is what one status request taught: an HTTP fact and, apart from it, a job fact.
 type Observation struct {
 	Answer Answer `json:"answer"`
@@ -112,7 +134,10 @@ type Observation struct {
 	Job      *JobFact `json:"job,omitempty"`
 	Guidance Guidance `json:"guidance,omitzero"`
 	// NextStatusURL is the URL that the answer handed out for the next poll, where the table reads one.
-	NextStatusURL     string `json:"next_status_url,omitempty"`
+	NextStatusURL string `json:"next_status_url,omitempty"`
+	// NextURLRejected says that the answer handed out a URL for the next poll which the table does not accept, so that
+	// a wait which would go on stops with ReasonPollURLRejected.
+	NextURLRejected   bool   `json:"next_url_rejected,omitempty"`
 	TableDigest       string `json:"table_digest,omitempty"`
 	CredentialRef     string `json:"credential_ref,omitempty"`
 	CredentialVersion string `json:"credential_version,omitempty"`
