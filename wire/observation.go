@@ -106,6 +106,7 @@ const (
 	MalformedDuplicateKey  = "duplicate_key"
 	MalformedTooLarge      = "too_large"
 	MalformedTooDeep       = "too_deep"
+	MalformedContentCoding = "content_coding" // another than gzip, or gzip that cannot be decoded
 	MalformedNotObject     = "not_object"
 	MalformedStateAbsent   = "state_absent"
 	MalformedStateNull     = "state_null"

@@ -1,0 +1,125 @@
+package activities
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/jobwait/jobwait/statetables"
+	"github.com/jobwait/jobwait/wire"
+)
+
+// Options say what the activities of a worker know and reach.
+type Options struct {
+	// Tables are the state tables of this worker. Required.
+	Tables *statetables.Set
+	// Credentials resolves credential_ref: a CredentialsFile or a source of your own. Nil: no credential is known, and
+	// only tables without auth can be used.
+	Credentials CredentialSource
+	// Policy caps what specs may ask for (R29). The zero value caps nothing.
+	Policy Policy
+	// Notifier tells people of escalations. Nil: LogNotifier with Logger.
+	Notifier Notifier
+	// Visibility finds earlier waits for a job. Nil: the client of the worker that runs the activity.
+	Visibility Visibility
+	// Logger receives what an operator must know. It is given no URL and no secret. Nil: slog.Default().
+	Logger *slog.Logger
+	// Proxy chooses the egress proxy of a request. Nil: HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the environment.
+	Proxy func(*http.Request) (*url.URL, error)
+	// RootCAs verify the servers. Nil: those of the system.
+	RootCAs *x509.CertPool
+	// DialContext replaces the dialer, and with it the guard that keeps requests out of private networks (R52). It is how a
+	// test reaches any table at a server of its own. Nil: the guarded dialer.
+	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Validate reports the first option that cannot be used.
+func (o Options) Validate() error {
+	if o.Tables == nil {
+		return errors.New("activities: Tables is nil; load them with statetables.Load")
+	}
+	if checked, ok := o.Credentials.(interface{ Validate() error }); ok {
+		if err := checked.Validate(); err != nil {
+			return err
+		}
+	}
+	if err := o.Policy.Validate(); err != nil {
+		return err
+	}
+	return o.Policy.about(o.Tables)
+}
+
+// Activities are the activities of one worker. They are safe for concurrent use.
+type Activities struct {
+	tables      *statetables.Set
+	credentials CredentialSource
+	policy      Policy
+	notifier    Notifier
+	visibility  Visibility
+	logger      *slog.Logger
+	sender      *sender
+}
+
+// New checks the options and fills in their defaults.
+func New(options Options) (*Activities, error) {
+	if err := options.Validate(); err != nil {
+		return nil, err
+	}
+	a := &Activities{
+		tables: options.Tables, credentials: options.Credentials, policy: options.Policy,
+		notifier: options.Notifier, visibility: options.Visibility, logger: options.Logger,
+		sender: &sender{proxy: options.Proxy, dial: options.DialContext, rootCAs: options.RootCAs, userAgent: "jobwait/" + version()},
+	}
+	if a.credentials == nil {
+		a.credentials = noCredentials{}
+	}
+	if a.logger == nil {
+		a.logger = slog.Default()
+	}
+	if a.notifier == nil {
+		a.notifier = LogNotifier{Logger: a.logger}
+	}
+	if a.sender.proxy == nil {
+		a.sender.proxy = http.ProxyFromEnvironment
+	}
+	return a, nil
+}
+
+// Registry is what Register needs of a worker or of a test environment.
+type Registry interface {
+	RegisterActivityWithOptions(activity any, options activity.RegisterOptions)
+}
+
+// Register registers the activities under the names that workflows call them by.
+func (a *Activities) Register(registry Registry) {
+	for name, function := range map[string]any{
+		wire.ActivityPrepare:          a.Prepare,
+		wire.ActivityPollStatus:       a.PollStatus,
+		wire.ActivityCancelAtProvider: a.CancelAtProvider,
+		wire.ActivityNotify:           a.Notify,
+	} {
+		registry.RegisterActivityWithOptions(function, activity.RegisterOptions{Name: name})
+	}
+}
+
+// version is the version of this module in the running binary.
+func version() string {
+	const path = "github.com/jobwait/jobwait"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "devel"
+	}
+	for _, module := range append(info.Deps, &info.Main) {
+		if module.Path == path && module.Version != "" && module.Version != "(devel)" {
+			return module.Version
+		}
+	}
+	return "devel"
+}

@@ -1,0 +1,80 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// ErrUnknownCredential says that a source has no entry of the wanted name.
+var ErrUnknownCredential = errors.New("unknown credential")
+
+// CredentialSource resolves the names that specs give in credential_ref. It is asked afresh for every request (R50), so
+// that a rotation needs no restart. Its errors stand in history and in logs: they name the entry and the rule that is
+// broken, never a value.
+type CredentialSource interface {
+	// Credential looks up one entry. It wraps ErrUnknownCredential where there is none.
+	Credential(ctx context.Context, name string) (Credential, error)
+}
+
+// Credential is one named entry: what it may be used for and how its value is read.
+type Credential struct {
+	// Version tells a rotated credential from the one before; a version that a provider has refused is not sent again
+	// (R9). Required.
+	Version string
+	// Origins are the origins (https://api.example.com, a port where it is not the scheme's) that the value may be sent
+	// to. At least one: whoever writes a spec chooses parts of the URL, and must not choose who gets the key.
+	Origins []string
+	// Providers and Accounts narrow which waits may use it. Empty: any.
+	Providers []string
+	Accounts  []string
+	// Read reads the value afresh. Required.
+	Read func(ctx context.Context) (Secret, error)
+}
+
+// Validate reports the first rule that the entry breaks.
+func (c Credential) Validate() error {
+	switch {
+	case c.Version == "":
+		return errors.New("version is missing: a word that changes whenever the value does")
+	case len(c.Origins) == 0:
+		return errors.New("origins is missing: list where the value may be sent, such as https://api.example.com")
+	case c.Read == nil:
+		return errors.New("nothing says where the value is")
+	}
+	for _, text := range c.Origins {
+		if _, err := parseOrigin(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allows reports whether the entry may be used for this provider and account.
+func (c Credential) allows(ref, provider, account string) error {
+	if len(c.Providers) > 0 && !slices.Contains(c.Providers, provider) {
+		return fmt.Errorf("credential %q is not for provider %q: its entry lists %q", ref, provider, c.Providers)
+	}
+	if len(c.Accounts) > 0 && !slices.Contains(c.Accounts, account) {
+		return fmt.Errorf("credential %q is not for account %q: its entry lists %d other accounts", ref, account, len(c.Accounts))
+	}
+	return nil
+}
+
+// reaches reports whether the value may be sent to the origin (R51).
+func (c Credential) reaches(ref string, to origin) error {
+	for _, text := range c.Origins {
+		if own, err := parseOrigin(text); err == nil && own == to {
+			return nil
+		}
+	}
+	return fmt.Errorf("credential %q may not be sent to the origin of this request: its entry lists %q", ref, c.Origins)
+}
+
+// noCredentials is the source of a worker that was given none.
+type noCredentials struct{}
+
+func (noCredentials) Credential(_ context.Context, name string) (Credential, error) {
+	return Credential{}, fmt.Errorf("credentials: %w %q: the worker was started without credentials", ErrUnknownCredential, name)
+}

@@ -1,0 +1,108 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// CredentialsFile is a CredentialSource that reads a YAML file whenever it is asked:
+//
+//	credentials:
+//	  demo:
+//	    version: "1"
+//	    env: DEMO_KEY             # or file: /run/secrets/demo
+//	    origins: ["http://127.0.0.1:8090"]
+//	    providers: [demo-export]  # empty or absent: any
+//	    accounts: []              # empty or absent: any
+//
+// A relative file is looked for beside the credentials file, and one line ending at its end is not part of the value.
+// Unknown fields are refused.
+type CredentialsFile string
+
+type credentialsDocument struct {
+	Credentials map[string]credentialEntry `yaml:"credentials"`
+}
+
+type credentialEntry struct {
+	Version   string   `yaml:"version"`
+	Env       string   `yaml:"env"`
+	File      string   `yaml:"file"`
+	Origins   []string `yaml:"origins"`
+	Providers []string `yaml:"providers"`
+	Accounts  []string `yaml:"accounts"`
+}
+
+// Credential reads the file and gives the entry of that name.
+func (f CredentialsFile) Credential(_ context.Context, name string) (Credential, error) {
+	document, err := f.read()
+	if err != nil {
+		return Credential{}, err
+	}
+	entry, ok := document.Credentials[name]
+	if !ok {
+		return Credential{}, fmt.Errorf("credentials: %w %q: the worker's credentials file has no such entry", ErrUnknownCredential, name)
+	}
+	return f.credential(name, entry)
+}
+
+// Validate reads the file and reports the first entry that breaks a rule. Values are not read: one that is not there yet
+// may be there when it is needed.
+func (f CredentialsFile) Validate() error {
+	document, err := f.read()
+	if err != nil {
+		return err
+	}
+	for name, entry := range document.Credentials {
+		if _, err := f.credential(name, entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f CredentialsFile) read() (credentialsDocument, error) {
+	var document credentialsDocument
+	err := readYAML("credentials", string(f), &document)
+	return document, err
+}
+
+func (f CredentialsFile) credential(name string, entry credentialEntry) (Credential, error) {
+	if (entry.Env == "") == (entry.File == "") {
+		return Credential{}, fmt.Errorf("credentials: %q: exactly one of env and file says where the value is", name)
+	}
+	credential := Credential{
+		Version: entry.Version, Origins: entry.Origins, Providers: entry.Providers, Accounts: entry.Accounts,
+		Read: func(context.Context) (Secret, error) { return f.secret(name, entry) },
+	}
+	if err := credential.Validate(); err != nil {
+		return Credential{}, fmt.Errorf("credentials: %q: %w", name, err)
+	}
+	return credential, nil
+}
+
+func (f CredentialsFile) secret(name string, entry credentialEntry) (Secret, error) {
+	value, place, err := f.value(entry)
+	if err != nil {
+		return Secret{}, fmt.Errorf("credentials: %q: %s cannot be read", name, place)
+	}
+	secret, err := NewSecret(value)
+	if err != nil {
+		return Secret{}, fmt.Errorf("credentials: %q: %s: %w", name, place, err)
+	}
+	return secret, nil
+}
+
+func (f CredentialsFile) value(entry credentialEntry) (value, place string, err error) {
+	if entry.Env != "" {
+		return os.Getenv(entry.Env), "env " + entry.Env, nil
+	}
+	path := entry.File
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(string(f)), path)
+	}
+	data, err := readBounded(path)
+	return strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r"), "file " + entry.File, err
+}

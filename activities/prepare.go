@@ -1,0 +1,147 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/jobwait/jobwait/operation"
+	"github.com/jobwait/jobwait/wire"
+)
+
+// Prepare is the first recorded step of a wait: it validates the spec and takes the snapshot that the wait runs by (R28).
+// It sends nothing to the provider, so it may be repeated. What cannot be run is a non-retryable application error of
+// type wire.ErrorInvalidSpec, with one line that names the value, the rule and the way out; any other error is the
+// worker's or the server's trouble and may pass.
+func (a *Activities) Prepare(ctx context.Context, request wire.PrepareRequest) (wire.Prepared, error) {
+	spec, err := wire.DecodeSpec(request.Spec)
+	if err != nil {
+		return wire.Prepared{}, invalidSpec(err)
+	}
+	known, err := a.know(spec)
+	if err != nil {
+		return wire.Prepared{}, invalidSpec(err)
+	}
+	prepared, err := operation.Prepare(spec, request.StartedAt, known)
+	if err == nil {
+		err = checkStart(request, spec)
+	}
+	if err != nil {
+		return wire.Prepared{}, invalidSpec(err)
+	}
+	if err := a.checkCredential(ctx, spec); err != nil {
+		return wire.Prepared{}, err
+	}
+	return a.look(ctx, request, prepared)
+}
+
+// invalidSpec is the error of a spec that cannot be run, in one line.
+func invalidSpec(cause error) error {
+	text := strings.ReplaceAll(cause.Error(), "\n", "; ")
+	if !strings.HasPrefix(text, "spec: ") {
+		text = "spec: " + text
+	}
+	return temporal.NewNonRetryableApplicationError(text, wire.ErrorInvalidSpec, nil)
+}
+
+// know is what this worker's tables and policy say of a spec.
+func (a *Activities) know(spec wire.Spec) (operation.Knowledge, error) {
+	table, ok := a.tables.Table(spec.Provider)
+	if !ok {
+		return operation.Knowledge{}, fmt.Errorf("provider %q has no state table on this worker; known are %q", spec.Provider, a.tables.Providers())
+	}
+	if err := table.CheckSpec(spec); err != nil {
+		return operation.Knowledge{}, err
+	}
+	facts, err := table.Facts(spec)
+	if err != nil {
+		return operation.Knowledge{}, err
+	}
+	advice := table.Advice()
+	return operation.Knowledge{
+		Table: facts, Advice: advice.Schedule, FloorSeconds: advice.FloorSeconds, CapSeconds: advice.CapSeconds,
+		RetentionSeconds: int64(advice.RetentionSeconds), Policy: a.policy.of(spec.Provider, spec.Account),
+	}, nil
+}
+
+// testTimeoutSeconds is what the SDK's test environment, which knows no original run, reports where no time-out is set.
+const testTimeoutSeconds = 10 * 365 * 24 * 3600
+
+// checkStart refuses starts that would break the single owner of a job or end a wait without an outcome (R46).
+func checkStart(request wire.PrepareRequest, spec wire.Spec) error {
+	start := request.Start
+	unset := start.TimeoutSeconds == 0 || start.TimeoutSeconds == testTimeoutSeconds && request.OriginalRunID == ""
+	switch want := wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID); {
+	case start.WorkflowID != want:
+		return fmt.Errorf("workflow id %q is not that of this job; start it as %q", start.WorkflowID, want)
+	case start.CronSchedule != "":
+		return fmt.Errorf("cron schedule %q: a wait runs once; start it without one", start.CronSchedule)
+	case start.HasRetryPolicy:
+		return errors.New("the workflow has a retry policy: a wait is not repeated; start it without one")
+	case !unset:
+		return fmt.Errorf("the workflow has an execution or run timeout of %d s: only deadline_at ends a wait; start it without one", start.TimeoutSeconds)
+	default:
+		return nil
+	}
+}
+
+// checkCredential refuses a name that this worker does not know, and one that is bound to other providers or accounts. The
+// value is not read: one that is not there yet may be there when it is needed. Origins are looked at before each request
+// (R51).
+func (a *Activities) checkCredential(ctx context.Context, spec wire.Spec) error {
+	if spec.CredentialRef == "" {
+		return nil // statetables.CheckSpec refuses it where the table has auth
+	}
+	credential, err := a.credentials.Credential(ctx, spec.CredentialRef)
+	switch {
+	case errors.Is(err, ErrUnknownCredential):
+		return invalidSpec(fmt.Errorf("credential_ref: %w", err))
+	case err != nil:
+		return withoutURL(err)
+	}
+	if err := credential.allows(spec.CredentialRef, spec.Provider, spec.Account); err != nil {
+		return invalidSpec(err)
+	}
+	return nil
+}
+
+// look adds what the server knows: whether this run is a reset, which excuses it from what follows, whether the job was
+// waited for before, and whether search attributes may be upserted.
+func (a *Activities) look(ctx context.Context, request wire.PrepareRequest, prepared wire.Prepared) (wire.Prepared, error) {
+	visibility, id := a.visible(ctx), request.Start.WorkflowID
+	if runID, reset := resetRun(ctx, request.OriginalRunID); reset {
+		prepared.ResetRunID = runID
+	} else if err := checkReopens(ctx, visibility, id, prepared.Spec.Reopens); err != nil {
+		return wire.Prepared{}, err
+	}
+	registered, err := attributesRegistered(ctx, visibility, id)
+	if err != nil {
+		return wire.Prepared{}, err
+	}
+	prepared.AttributesRegistered = registered
+	if !registered {
+		prepared.Notes = append(prepared.Notes, wire.NoteAttributesUnregistered)
+	}
+	return prepared, nil
+}
+
+// checkReopens demands a person's word for waiting again after a decided end (R46).
+func checkReopens(ctx context.Context, visibility Visibility, workflowID string, reopens *wire.Reopens) error {
+	latest, err := latestDecided(ctx, visibility, workflowID)
+	if err != nil {
+		return err
+	}
+	switch {
+	case latest == "":
+		return nil
+	case reopens == nil:
+		return invalidSpec(fmt.Errorf("this job was waited for before, run %q; to wait again set reopens with that run_id, decided_by and comment", latest))
+	case reopens.RunID != latest:
+		return invalidSpec(fmt.Errorf("reopens.run_id %q is not the latest wait of this job; that is %q", reopens.RunID, latest))
+	default:
+		return nil
+	}
+}

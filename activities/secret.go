@@ -1,0 +1,53 @@
+package activities
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+)
+
+const redacted = "[redacted]"
+
+// Secret is the value of a credential. It prints as [redacted] wherever a value prints itself; only the code that builds
+// a request reveals it.
+type Secret struct {
+	// A closure, because fmt and encoders look into unexported fields but cannot look into a function.
+	reveal func() string
+}
+
+// NewSecret checks the value and wraps it. An empty value and one with a control character (a line break above all,
+// which would end a header) are refused; the error does not repeat the value.
+func NewSecret(value string) (Secret, error) {
+	if value == "" {
+		return Secret{}, errors.New("the value is empty")
+	}
+	if strings.ContainsFunc(value, isControl) {
+		return Secret{}, errors.New("the value holds a line break or another control character")
+	}
+	return Secret{reveal: func() string { return value }}, nil
+}
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }
+
+// Reveal is the value itself, empty for the zero Secret. Whoever calls it keeps the value out of errors and logs.
+func (s Secret) Reveal() string {
+	if s.reveal == nil {
+		return ""
+	}
+	return s.reveal()
+}
+
+// String hides the value from fmt.
+func (Secret) String() string { return redacted }
+
+// GoString hides the value from %#v.
+func (Secret) GoString() string { return redacted }
+
+// MarshalText hides the value from encoders.
+func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// MarshalJSON hides the value from encoding/json.
+func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
+
+// LogValue hides the value from log/slog.
+func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
