@@ -1,0 +1,153 @@
+package operation
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// note appends one entry to the audit, filled with the state of the wait and chained to the entry before.
+func (o *Operation) note(entry wire.Entry) {
+	deadline := o.rec.Limits.DeadlineAt.UTC().Truncate(time.Millisecond)
+	entry.Seq = o.rec.AuditSeq + 1
+	entry.At = entry.At.UTC().Truncate(time.Millisecond)
+	entry.RawState, entry.Category = o.rec.LastRawState, o.rec.LastCategory
+	entry.StatusRequestsUsed = o.rec.Counters.StatusRequestsUsed
+	entry.MaxStatusRequests = o.rec.Limits.MaxStatusRequests
+	entry.DeadlineAt = &deadline
+	entry.Prev = o.rec.AuditHead
+	entry.Hash = EntryHash(entry)
+	o.rec.AuditSeq, o.rec.AuditHead = entry.Seq, entry.Hash
+	o.entries = append(o.entries, entry)
+}
+
+// noteAnswer records the HTTP fact of a request; what it means for the job follows as entries of its own.
+func (o *Operation) noteAnswer(now time.Time, seen wire.Observation) {
+	event := wire.EventResponseReceived
+	if seen.Answer == wire.AnswerTransportFailure {
+		event = wire.EventRequestLost
+	}
+	o.note(wire.Entry{
+		At: now, Event: event, HTTPStatus: seen.HTTPStatus, ProviderRequestID: seen.ProviderRequestID,
+		Reason: string(seen.Answer), Detail: answerDetail(seen), TableDigest: seen.TableDigest,
+	})
+}
+
+// answerDetail carries what a reader of the story needs beside the code: the guidance, or what was wrong.
+func answerDetail(seen wire.Observation) string {
+	if minimum := seen.Guidance.RetryAfterSeconds; minimum != nil {
+		return "retry_after " + strconv.FormatInt(*minimum, 10)
+	}
+	return seen.Detail
+}
+
+func (o *Operation) noteRejected(now time.Time, rejected []wire.RejectedGuidance) {
+	for _, guidance := range rejected {
+		o.note(wire.Entry{At: now, Event: wire.EventGuidanceRejected, Reason: string(guidance.Source), Detail: guidance.Detail})
+	}
+}
+
+// EntryHash is the SHA-256 of the entry's canonical JSON without its hash, written "sha256:" and lower-case hex.
+func EntryHash(entry wire.Entry) string {
+	var space [1024]byte
+	sum := sha256.Sum256(AppendCanonical(space[:0], entry))
+	var out [len("sha256:") + 2*sha256.Size]byte
+	copy(out[:], "sha256:")
+	hex.Encode(out[len("sha256:"):], sum[:])
+	return string(out[:])
+}
+
+// VerifyChain checks that entries follow each other without a gap or a change, the first one on the head before them.
+// It returns the sequence number of the first entry that does not fit, or 0.
+func VerifyChain(prev string, entries []wire.Entry) int {
+	for i, entry := range entries {
+		inOrder := i == 0 || entry.Seq == entries[i-1].Seq+1
+		if !inOrder || entry.Prev != prev || EntryHash(entry) != entry.Hash {
+			return entry.Seq
+		}
+		prev = entry.Hash
+	}
+	return 0
+}
+
+// AppendCanonical appends the entry's canonical JSON: every key in the order of wire.Entry but the hash, no white space,
+// strings as RFC 8785 writes them, times in UTC with milliseconds, unset times and decisions null.
+func AppendCanonical(dst []byte, e wire.Entry) []byte {
+	dst = appendInt(append(dst, `{"seq":`...), e.Seq)
+	dst = appendTime(append(dst, `,"at":`...), &e.At)
+	dst = appendText(append(dst, `,"event":`...), string(e.Event))
+	dst = appendText(append(dst, `,"raw_state":`...), e.RawState)
+	dst = appendText(append(dst, `,"category":`...), string(e.Category))
+	dst = appendInt(append(dst, `,"http_status":`...), e.HTTPStatus)
+	dst = appendText(append(dst, `,"provider_request_id":`...), e.ProviderRequestID)
+	dst = appendTime(append(dst, `,"next_poll_at":`...), e.NextPollAt)
+	dst = appendText(append(dst, `,"delay_source":`...), string(e.DelaySource))
+	dst = appendInt(append(dst, `,"status_requests_used":`...), e.StatusRequestsUsed)
+	dst = appendInt(append(dst, `,"max_status_requests":`...), e.MaxStatusRequests)
+	dst = appendTime(append(dst, `,"deadline_at":`...), e.DeadlineAt)
+	dst = appendText(append(dst, `,"reason":`...), e.Reason)
+	dst = appendText(append(dst, `,"detail":`...), e.Detail)
+	dst = appendRaw(append(dst, `,"decision":`...), e.Decision)
+	dst = appendText(append(dst, `,"table_digest":`...), e.TableDigest)
+	dst = appendText(append(dst, `,"prev":`...), e.Prev)
+	return append(dst, '}')
+}
+
+func appendInt(dst []byte, n int) []byte { return strconv.AppendInt(dst, int64(n), 10) }
+
+func appendTime(dst []byte, t *time.Time) []byte {
+	if t == nil {
+		return append(dst, "null"...)
+	}
+	return append(t.UTC().AppendFormat(append(dst, '"'), "2006-01-02T15:04:05.000Z"), '"')
+}
+
+func appendRaw(dst, raw []byte) []byte {
+	if len(raw) == 0 {
+		return append(dst, "null"...)
+	}
+	return append(dst, raw...)
+}
+
+func appendText(dst []byte, text string) []byte {
+	quoted, err := jsontext.AppendQuote(dst, text)
+	if err != nil { // invalid UTF-8: it was replaced in what was appended
+		return quoted
+	}
+	return quoted
+}
+
+// auditDecision is the form in which a decision stands in the audit.
+func auditDecision(payload []byte) []byte {
+	if canonical, err := wire.Canonical(payload); err == nil {
+		return canonical
+	}
+	return appendText(nil, bounded(string(payload), 1024))
+}
+
+// bounded cuts on a rune.
+func bounded(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit]
+}
+
+// Audit answers the audit query.
+func (o *Operation) Audit() wire.AuditView {
+	entries := slices.Clone(o.entries)
+	if entries == nil {
+		entries = []wire.Entry{}
+	}
+	return wire.AuditView{Entries: entries, Head: o.rec.AuditHead, FirstSeq: o.rec.AuditSeq - len(o.entries) + 1}
+}

@@ -1,0 +1,60 @@
+package operation
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// sendCancel gives the one cancel request of a decision to the shell (R43).
+func (o *Operation) sendCancel() Command {
+	o.rec.Cancel = wire.CancelInFlight
+	o.inFlight = cancelRequest
+	return SendCancel{Request: wire.CancelRequest{
+		Target: o.target(), Authority: o.authority(), TimeoutSeconds: o.rec.Prepared.Pace.RequestTimeoutSeconds,
+	}}
+}
+
+// CancelAnswered takes in what became of the cancel request. Cancel is an intent: unless the table says that an accepted
+// cancel is done at once, only status answers decide (R43).
+func (o *Operation) CancelAnswered(now time.Time, result wire.CancelResult) {
+	o.inFlight = nothing
+	if result.NotSent != "" {
+		o.cancelNotSent(now, result)
+		return
+	}
+	o.rec.Cancel = wire.CancelSent
+	o.rec.CancelDetail = cancelDetail(result)
+	o.note(wire.Entry{At: now, Event: wire.EventCancelSent, HTTPStatus: result.HTTPStatus, Detail: o.rec.CancelDetail})
+	if result.Confirmed {
+		o.decided(now, wire.StatusCancelled, wire.ReasonProviderCancelled, "")
+		return
+	}
+	o.planNext(now, result.Guidance, false)
+}
+
+// cancelNotSent goes back to where the cancel was decided: nothing was asked of the provider.
+func (o *Operation) cancelNotSent(now time.Time, result wire.CancelResult) {
+	o.rec.Cancel = ""
+	o.note(wire.Entry{At: now, Event: wire.EventRequestNotSent, Reason: string(result.NotSent), Detail: "cancel"})
+	if result.NotSent == wire.NotSentHistoryReset {
+		o.reset(now, result.RunID)
+		return
+	}
+	o.withheld(now, result.NotSent, result.Detail, result.CredentialVersion)
+}
+
+// cancelDetail says in a word how the provider took the cancel.
+func cancelDetail(result wire.CancelResult) string {
+	switch {
+	case result.Accepted:
+		return "cancel_accepted"
+	case result.HTTPStatus != 0:
+		return "cancel_answered_" + strconv.Itoa(result.HTTPStatus)
+	case result.Detail != "":
+		return "cancel_" + result.Detail
+	default:
+		return "cancel_" + wire.TransportLost
+	}
+}

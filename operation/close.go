@@ -1,0 +1,101 @@
+package operation
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// closeStatus is what close makes of a reason. Failed, cancelled and expired are said only when the provider said so; a
+// wait that ran out of time, budget, access or understanding is unresolved.
+func closeStatus(reason wire.Reason) wire.OutcomeStatus {
+	switch reason { //nolint:exhaustive // every other reason, known or not, is unresolved
+	case wire.ReasonProviderFailure:
+		return wire.StatusFailed
+	case wire.ReasonProviderCancelled:
+		return wire.StatusCancelled
+	case wire.ReasonProviderExpired:
+		return wire.StatusExpired
+	default:
+		return wire.StatusUnresolved
+	}
+}
+
+// succeed ends the wait at once with its result (R33).
+func (o *Operation) succeed(now time.Time, seen wire.Observation) {
+	if o.rec.Cancel != "" {
+		o.annotate(wire.NoteCompletedDespiteCancel)
+	}
+	o.decided(now, wire.StatusSucceeded, "", "")
+	o.rec.Outcome.Partial = seen.Job.Category == wire.CategoryPartial
+}
+
+// acceptResult ends the wait as a success on a person's word, with whatever result there is.
+func (o *Operation) acceptResult(now time.Time) {
+	open := o.rec.Escalation
+	o.decided(now, wire.StatusSucceeded, open.Reason, open.Detail)
+	if len(o.rec.Outcome.Result) == 0 {
+		o.annotate(wire.NoteResultNotProven)
+	}
+}
+
+// decided fixes how the wait ends. The counts and the audit head are added by finish, when nothing more can be noted.
+func (o *Operation) decided(now time.Time, status wire.OutcomeStatus, reason wire.Reason, detail string) {
+	spec := o.rec.Prepared.Spec
+	outcome := &wire.Outcome{
+		Status: status, Reason: reason, Detail: detail, DecidedBy: o.rec.DecidedBy,
+		OperationID: spec.OperationID, Provider: spec.Provider, Account: spec.Account,
+		ProviderJobID: spec.ProviderJobID, RawState: o.rec.LastRawState,
+		Result: map[string]string{}, OpenedAt: o.rec.OpenedAt.UTC(), ClosedAt: now.UTC(),
+	}
+	if job := o.lastJob(); job != nil {
+		outcome.ProviderError = job.Error
+		o.attachResult(outcome, *job)
+	}
+	o.rec.Poll, o.rec.Escalation, o.rec.RemindAt = nil, nil, time.Time{}
+	o.rec.Phase = wire.PhaseClosed
+	o.rec.Outcome = outcome
+}
+
+// attachResult keeps a reference that came with the end of the job; beside anything but a success it is partial (R13).
+func (o *Operation) attachResult(outcome *wire.Outcome, job wire.JobFact) {
+	if outcome.Status == wire.StatusUnresolved || len(job.Result) == 0 {
+		return
+	}
+	outcome.Result = maps.Clone(job.Result)
+	outcome.Partial = job.Category != wire.CategorySuccess
+}
+
+func (o *Operation) lastJob() *wire.JobFact {
+	if o.rec.LastObservation == nil || o.rec.LastObservation.Job == nil || o.rec.LastObservation.Job.OtherJob {
+		return nil
+	}
+	return o.rec.LastObservation.Job
+}
+
+// finish waits for the last notifications, then closes.
+func (o *Operation) finish(now time.Time) Command {
+	if len(o.rec.Notifications) > 0 {
+		return Wait{Summary: "telling people how it ended"}
+	}
+	outcome := *o.rec.Outcome
+	o.note(wire.Entry{At: now, Event: wire.EventClosed, Reason: closedReason(outcome), Detail: outcome.Detail})
+	outcome.Notes = slices.Clone(o.rec.Notes)
+	if outcome.Notes == nil {
+		outcome.Notes = []string{}
+	}
+	outcome.Counters = o.rec.Counters
+	outcome.Answers = maps.Clone(o.rec.Answers)
+	outcome.AuditEntries, outcome.AuditHead = o.rec.AuditSeq, o.rec.AuditHead
+	return Close{Outcome: outcome}
+}
+
+// closedReason is the status, with the reason where there is one: "unresolved: deadline_exceeded".
+func closedReason(outcome wire.Outcome) string {
+	if outcome.Reason == "" {
+		return string(outcome.Status)
+	}
+	return string(outcome.Status) + ": " + string(outcome.Reason)
+}

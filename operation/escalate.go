@@ -1,0 +1,166 @@
+package operation
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// stop ends polling: the wait may not go on by itself. It asks a person where there is a choice, and closes as close
+// would where there is none (R34).
+func (o *Operation) stop(now time.Time, reason wire.Reason, detail string) {
+	o.rec.Poll = nil
+	if o.rec.Cancel != "" {
+		reason, detail = o.whileCancelling(reason, detail)
+	}
+	options := o.options(reason, detail)
+	confirmed := o.rec.Cancel != "" && reason == wire.ReasonProviderCancelled
+	if confirmed || !o.asksPerson(reason, options) {
+		o.decided(now, closeStatus(reason), reason, detail)
+		o.tell(now, wire.NotifyClosed)
+		return
+	}
+	o.escalate(now, reason, detail, options)
+}
+
+// whileCancelling turns every exhaustion within a confirmation budget into cancel_unconfirmed (R43).
+func (o *Operation) whileCancelling(reason wire.Reason, detail string) (wire.Reason, string) {
+	switch reason {
+	case wire.ReasonDeadlineExceeded, wire.ReasonBusinessDeadlineExceeded, wire.ReasonRetryAfterExceedsDeadline,
+		wire.ReasonRequestBudgetExhausted, wire.ReasonTransportBudgetExhausted, wire.ReasonRateLimited:
+		return wire.ReasonCancelUnconfirmed, joinWords(o.rec.CancelDetail, string(reason))
+	default:
+		return reason, detail
+	}
+}
+
+func joinWords(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}
+
+// escalate opens a question. Its window runs from here, whatever becomes of the message (R37).
+func (o *Operation) escalate(now time.Time, reason wire.Reason, detail string, options []wire.Option) {
+	o.rec.Escalations++
+	o.rec.Phase = wire.PhaseEscalated
+	o.rec.Escalation = &wire.Escalation{
+		ID:           o.escalationID(),
+		Kind:         wire.EscalationStop,
+		Reason:       reason,
+		Detail:       detail,
+		OpenedAt:     now.UTC(),
+		WindowEndsAt: now.UTC().Add(seconds(int64(o.rec.Prepared.DecisionWindowSeconds))),
+		Options:      options,
+	}
+	o.rec.RemindAt = o.nextReminder(now)
+	o.note(wire.Entry{At: now, Event: wire.EventEscalated, Reason: string(reason), Detail: detail})
+	o.tell(now, wire.NotifyEscalated)
+}
+
+// escalationID is unique to this opening: neither a reopened wait nor a reset repeats one.
+func (o *Operation) escalationID() string {
+	return fmt.Sprintf("%s#%d-%s", o.rec.Prepared.Spec.OperationID, o.rec.Escalations, eightHex(o.lineage()))
+}
+
+// lineage is the run id that tells this wait from others of the same operation id: the first run's, or that of the last
+// reset.
+func (o *Operation) lineage() string {
+	if o.rec.ResetRunID != "" {
+		return o.rec.ResetRunID
+	}
+	if n := len(o.rec.AcknowledgedRuns); n > 0 {
+		return o.rec.AcknowledgedRuns[n-1]
+	}
+	return o.rec.FirstRunID
+}
+
+// eightHex is the start of a run id, which is a UUID on every server; of anything else it is the start of a hash.
+func eightHex(runID string) string {
+	if len(runID) >= 8 {
+		if _, err := hex.DecodeString(runID[:8]); err == nil {
+			return runID[:8]
+		}
+	}
+	sum := sha256.Sum256([]byte(runID))
+	return hex.EncodeToString(sum[:4])
+}
+
+// nextEscalated waits for a decision, reminds, and closes when the window lapses. Nothing is sent to the provider
+// meanwhile (R36), and silence is never approval (R37).
+func (o *Operation) nextEscalated(now time.Time) Command {
+	open := o.rec.Escalation
+	if !now.Before(open.WindowEndsAt) {
+		o.lapse(now)
+		return o.Next(now)
+	}
+	if o.remindDue(now) {
+		o.rec.RemindAt = o.nextReminder(now)
+		o.note(wire.Entry{At: now, Event: wire.EventReminded, Reason: string(open.Reason)})
+		o.tell(now, wire.NotifyReminded)
+		return o.Next(now)
+	}
+	until := open.WindowEndsAt
+	if !o.rec.RemindAt.IsZero() {
+		until = earlier(until, o.rec.RemindAt)
+	}
+	return Wait{Until: until, Summary: "decision window, " + string(open.Reason)}
+}
+
+func (o *Operation) remindDue(now time.Time) bool {
+	return !o.rec.RemindAt.IsZero() && !now.Before(o.rec.RemindAt)
+}
+
+// nextReminder is zero when no further reminder fits into the window. Missed reminders are not caught up.
+func (o *Operation) nextReminder(now time.Time) time.Time {
+	every := seconds(int64(o.rec.Prepared.ReminderSeconds))
+	next := now.UTC().Add(every)
+	if every == 0 || !next.Before(o.rec.Escalation.WindowEndsAt) {
+		return time.Time{}
+	}
+	return next
+}
+
+func (o *Operation) lapse(now time.Time) {
+	open := o.rec.Escalation
+	o.decided(now, closeStatus(open.Reason), open.Reason, open.Detail)
+	o.rec.Outcome.Undecided = true
+	o.tell(now, wire.NotifyClosed)
+}
+
+// tell queues a notification; it is delivered beside the wait and never holds it up.
+func (o *Operation) tell(now time.Time, kind wire.NotificationKind) {
+	briefing := o.Briefing(now)
+	about := o.rec.Prepared.Spec.OperationID
+	if briefing.Escalation != nil {
+		about = briefing.Escalation.ID
+	}
+	o.rec.Notifications = append(o.rec.Notifications, wire.Notification{
+		ID:       about + "/" + string(kind) + "/" + strconv.Itoa(o.rec.AuditSeq),
+		Kind:     kind,
+		Briefing: briefing,
+	})
+}
+
+func (o *Operation) deliver() Command {
+	next := o.rec.Notifications[o.delivering]
+	o.delivering++
+	return Notify{Request: wire.NotifyRequest{Notification: next}, Closing: o.rec.Outcome != nil}
+}
+
+// Notified takes in that the notification with this id was delivered, or was given up with a word that says why.
+func (o *Operation) Notified(now time.Time, id, failure string) {
+	for i, pending := range o.rec.Notifications {
+		if pending.ID == id && i < o.delivering {
+			o.rec.Notifications = append(o.rec.Notifications[:i:i], o.rec.Notifications[i+1:]...)
+			o.delivering--
+			o.note(wire.Entry{At: now, Event: wire.EventNotified, Reason: string(pending.Kind), Detail: failure})
+			return
+		}
+	}
+}

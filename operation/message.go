@@ -1,0 +1,207 @@
+package operation
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// Message is what a person reads who has to decide, or who is told how a wait ended. It holds no secret: everything in
+// it comes from the typed briefing (R38).
+func Message(b wire.Briefing) string {
+	var text strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
+	line("%s", headline(b))
+	line("operation: %s", b.OperationID)
+	line("job: %s at %s, account %s", b.ProviderJobID, b.Provider, b.Account)
+	line("last state: %s", stateText(b.RawState, b.Category))
+	line("waited: %s since %s, deadline %s", span(b.At.Sub(b.OpenedAt)), timestamp(b.OpenedAt), timestamp(b.Limits.DeadlineAt))
+	line("status requests: %d of %d (answers: %s)", b.Counters.StatusRequestsUsed, b.Limits.MaxStatusRequests, answersText(b.Answers))
+	line("last answer: %s", lastAnswerText(b))
+	if b.ProviderError.Code != "" || b.ProviderError.Message != "" {
+		line("provider's error: %s", strings.TrimSpace(b.ProviderError.Code+" "+b.ProviderError.Message))
+	}
+	if b.ConsoleURL != "" {
+		line("look at the provider: %s", b.ConsoleURL)
+	}
+	if b.Escalation != nil {
+		escalationLines(line, b)
+	}
+	return strings.TrimSuffix(text.String(), "\n")
+}
+
+func escalationLines(line func(string, ...any), b wire.Briefing) {
+	line("check: %s", whatToCheck(b))
+	line("answer %s before %s, else it closes undecided; options:", b.Escalation.ID, timestamp(b.Escalation.WindowEndsAt))
+	for _, option := range WithTexts(b) {
+		line("  %s: %s", option.Kind, option.Text)
+	}
+}
+
+func headline(b wire.Briefing) string {
+	switch {
+	case b.Escalation != nil:
+		return "stopped waiting: " + reasonText(b.Escalation.Reason, b.Escalation.Detail)
+	case b.Outcome != nil && b.Outcome.Undecided:
+		return fmt.Sprintf("closed %s, nobody decided: %s", b.Outcome.Status, reasonText(b.Outcome.Reason, b.Outcome.Detail))
+	case b.Outcome != nil && b.Outcome.Reason == "":
+		return "closed " + string(b.Outcome.Status)
+	case b.Outcome != nil:
+		return fmt.Sprintf("closed %s: %s", b.Outcome.Status, reasonText(b.Outcome.Reason, b.Outcome.Detail))
+	default:
+		return string(b.Phase)
+	}
+}
+
+func reasonText(reason wire.Reason, detail string) string {
+	if detail == "" {
+		return string(reason)
+	}
+	return string(reason) + " (" + detail + ")"
+}
+
+func stateText(raw string, category wire.Category) string {
+	if category == "" {
+		return "none seen yet"
+	}
+	return fmt.Sprintf("%q, read as %s", raw, category)
+}
+
+func lastAnswerText(b wire.Briefing) string {
+	if b.LastAnswer == "" {
+		return "none yet"
+	}
+	text := string(b.LastAnswer)
+	if b.LastHTTPStatus != 0 {
+		text = fmt.Sprintf("HTTP %d, %s", b.LastHTTPStatus, b.LastAnswer)
+	}
+	if b.LastAnswerAt != nil {
+		text += " at " + timestamp(*b.LastAnswerAt)
+	}
+	return text
+}
+
+func answersText(answers map[string]int) string {
+	if len(answers) == 0 {
+		return "none"
+	}
+	var parts []string
+	for _, kind := range slices.Sorted(maps.Keys(answers)) {
+		parts = append(parts, fmt.Sprintf("%s x%d", kind, answers[kind]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// span is a duration as a person says it: "42s", "17m", "3h05m".
+func span(d time.Duration) string {
+	switch d = d.Round(time.Second); {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	default:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+}
+
+// whatToCheck says what a person should look at before answering this reason.
+func whatToCheck(b wire.Briefing) string {
+	switch b.Escalation.Reason {
+	case wire.ReasonDeadlineExceeded:
+		return "is the job still making progress at the provider, and is its result still wanted?"
+	case wire.ReasonBusinessDeadlineExceeded:
+		return "is the result still of use after the business deadline?"
+	case wire.ReasonRetryAfterExceedsDeadline:
+		return "the provider asks not to be asked before " + b.Escalation.Detail + "; is there an incident, may the job wait that long?"
+	case wire.ReasonRequestBudgetExhausted:
+		return "is the job slower than usual, or is the schedule too eager for it?"
+	case wire.ReasonTransportBudgetExhausted:
+		return "is the provider or the network down? See its status page and the worker's egress."
+	case wire.ReasonRateLimited:
+		return "who else uses this account's quota? More polling makes it worse."
+	case wire.ReasonUnknownState:
+		return "what does this state mean in the provider's documentation? The state table may need it."
+	case wire.ReasonNeedsInput:
+		return "the job waits for input at the provider; give it there first."
+	case wire.ReasonContradictoryResponse:
+		return "compare the provider's console with this answer; do not use a result that is not proven."
+	case wire.ReasonMalformedResponse:
+		return "was there a sign-in page, a proxy or a new version of the API in between?"
+	case wire.ReasonAuthorizationDenied:
+		return fmt.Sprintf("credential %q: access to this account, rotation, scope, expiry.", b.CredentialRef)
+	case wire.ReasonJobNotFound:
+		return "right account and region? Was the job deleted or past its retention?"
+	case wire.ReasonIntegrationFailure:
+		return "the status call itself is refused; is the state table right for this API?"
+	case wire.ReasonPartialResult:
+		return "which part is missing, and is the rest of use?"
+	case wire.ReasonCancelUnconfirmed:
+		return "is the job still running and billing at the provider?"
+	case wire.ReasonHistoryReset:
+		return "who reset this workflow? Its counters may be older than what the provider saw."
+	case wire.ReasonPollURLRejected, wire.ReasonProviderFailure, wire.ReasonProviderCancelled,
+		wire.ReasonProviderExpired, wire.ReasonWaitCancelled:
+		return "see the provider's console."
+	default:
+		return "see the provider's console."
+	}
+}
+
+// WithTexts are the frozen options of a briefing's escalation, each with its cost and effect in words.
+func WithTexts(b wire.Briefing) []wire.Option {
+	options := slices.Clone(b.Escalation.Options)
+	for i := range options {
+		options[i].Text = optionText(b, options[i])
+	}
+	return options
+}
+
+func optionText(b wire.Briefing, option wire.Option) string {
+	switch option.Kind {
+	case wire.DecisionExtend:
+		return "extend waiting by " + grantText(option) + "; counts as an extension"
+	case wire.DecisionTreatAsPending:
+		return fmt.Sprintf("go on waiting in state %q, for this operation only, by %s; counts as an extension", b.RawState, grantText(option))
+	case wire.DecisionUseCredential:
+		return credentialText(option)
+	case wire.DecisionCancel:
+		return cancelText(b.Cancel)
+	case wire.DecisionAcceptResult:
+		return "end as succeeded with whatever result there is; nothing more is asked"
+	case wire.DecisionClose:
+		return fmt.Sprintf("stop waiting; ends %s, the job itself is left alone", closeStatus(b.Escalation.Reason))
+	case wire.DecisionRefuse:
+		return "decline; polling goes on under the present limits"
+	default:
+		return string(option.Kind)
+	}
+}
+
+func grantText(option wire.Option) string {
+	text := fmt.Sprintf("up to %s with up to %d more checks", span(time.Duration(option.MaxSeconds)*time.Second), option.MaxStatusRequests)
+	return text + fmt.Sprintf(" (and up to %d more failures, %d more rate limits)", option.MaxTransportFailures, option.MaxRateLimited)
+}
+
+func credentialText(option wire.Option) string {
+	text := "go on with another credential, or with a new version of the same one"
+	if option.MaxSeconds == 0 {
+		return text + "; grants no time and no checks"
+	}
+	return text + ", if needed with " + grantText(option)
+}
+
+func cancelText(facts *wire.CancelFacts) string {
+	if facts == nil {
+		return "ask the provider once to cancel the job"
+	}
+	text := fmt.Sprintf("ask the provider once to cancel the job, then look for confirmation with up to %d checks in %s",
+		facts.ConfirmRequests, span(time.Duration(facts.ConfirmSeconds)*time.Second))
+	if facts.Destructive {
+		return text + "; DESTROYS the job's results at the provider"
+	}
+	return text
+}

@@ -1,0 +1,337 @@
+package operation
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// clockTolerance is how far a provider's clock may be off before a pending answer contradicts its own expiry (R5).
+const clockTolerance = 30 * time.Second
+
+// verdict is what one reading means for the wait.
+type verdict struct {
+	kind   verdictKind
+	reason wire.Reason
+	detail string
+}
+
+type verdictKind int
+
+const (
+	waits verdictKind = iota
+	succeeds
+	stops
+)
+
+// terminal reports whether the provider has said how the job ended, and is believed.
+func (v verdict) terminal() bool {
+	return v.kind == succeeds || v.kind == stops && closeStatus(v.reason) != wire.StatusUnresolved
+}
+
+func stopFor(reason wire.Reason, detail string) verdict { return verdict{stops, reason, detail} }
+
+// StatusAnswered takes in what the status request in flight taught.
+func (o *Operation) StatusAnswered(now time.Time, result wire.PollResult) {
+	o.inFlight = nothing
+	if result.NotSent != "" {
+		o.notSent(now, result)
+		return
+	}
+	if result.Observation == nil {
+		// An unreadable result leaves the request where a lost worker leaves it: it may have been sent (R32).
+		result.Observation = &wire.Observation{Answer: wire.AnswerTransportFailure, Detail: wire.TransportLost}
+	}
+	o.observed(now, *result.Observation)
+}
+
+func (o *Operation) observed(now time.Time, seen wire.Observation) {
+	o.rec.LastObservation = &seen
+	o.count(seen)
+	found := o.judge(now, seen)
+	before, changed := o.remember(seen)
+	o.noteAnswer(now, seen)
+	if changed {
+		o.note(wire.Entry{At: now, Event: wire.EventStateChanged, Detail: before, TableDigest: seen.TableDigest})
+	}
+	o.follow(now, seen, found)
+}
+
+// follow does what the verdict says. A cancel that is decided and not sent yet goes first: only the end of the job
+// makes it pointless.
+func (o *Operation) follow(now time.Time, seen wire.Observation, found verdict) {
+	if found.terminal() {
+		o.noteLate(seen)
+	}
+	switch {
+	case found.kind == succeeds:
+		o.succeed(now, seen)
+	case o.stopping:
+		o.stoppedWith(now, found)
+	case o.rec.Cancel == wire.CancelWanted && !found.terminal():
+	case found.kind == stops:
+		o.stop(now, found.reason, found.detail)
+	default:
+		o.planNext(now, seen.Guidance, seen.Answer == wire.AnswerRateLimited)
+	}
+}
+
+// stoppedWith ends a wait that was told to stop: a terminal answer decides, nothing else does (R48).
+func (o *Operation) stoppedWith(now time.Time, found verdict) {
+	if found.terminal() {
+		o.decided(now, closeStatus(found.reason), found.reason, found.detail)
+		return
+	}
+	o.decided(now, wire.StatusUnresolved, wire.ReasonWaitCancelled, "")
+}
+
+// count charges the budgets: a failure costs one unit, a good answer gives nothing back (R11).
+func (o *Operation) count(seen wire.Observation) {
+	o.rec.Answers[answerKey(seen)]++
+	switch seen.Answer {
+	case wire.AnswerTransportFailure, wire.AnswerServerError:
+		o.rec.Counters.TransportFailuresUsed++
+	case wire.AnswerRateLimited:
+		o.rec.Counters.RateLimitedUsed++
+	case wire.AnswerDenied, wire.AnswerNotFound, wire.AnswerUnexpected, wire.AnswerMalformed, wire.AnswerRead:
+	default:
+	}
+}
+
+// answerKey names a kind of answer in the counts people see: the status code, else the kind of transport failure.
+func answerKey(seen wire.Observation) string {
+	if seen.HTTPStatus != 0 {
+		return strconv.Itoa(seen.HTTPStatus)
+	}
+	if seen.Detail != "" {
+		return seen.Detail
+	}
+	return string(seen.Answer)
+}
+
+// judge reads an answer in the order of R12: first what HTTP says, then what the job says, then the failure budgets.
+func (o *Operation) judge(now time.Time, seen wire.Observation) verdict {
+	switch seen.Answer {
+	case wire.AnswerRead:
+		return o.judgeJob(now, seen)
+	case wire.AnswerDenied:
+		return stopFor(wire.ReasonAuthorizationDenied, "")
+	case wire.AnswerNotFound:
+		return stopFor(wire.ReasonJobNotFound, "")
+	case wire.AnswerMalformed:
+		return stopFor(wire.ReasonMalformedResponse, seen.Detail)
+	case wire.AnswerUnexpected:
+		return stopFor(wire.ReasonIntegrationFailure, seen.Detail)
+	case wire.AnswerTransportFailure, wire.AnswerServerError:
+		return o.judgeTransport(seen)
+	case wire.AnswerRateLimited:
+		if o.rec.Counters.RateLimitedUsed >= o.rec.Limits.MaxRateLimited {
+			return stopFor(wire.ReasonRateLimited, "")
+		}
+		return verdict{}
+	default:
+		// A word from another version of the worker is not a reason to go on asking.
+		return stopFor(wire.ReasonIntegrationFailure, "unknown answer "+strconv.Quote(string(seen.Answer)))
+	}
+}
+
+func (o *Operation) judgeTransport(seen wire.Observation) verdict {
+	if o.rec.Counters.TransportFailuresUsed < o.rec.Limits.MaxTransportFailures {
+		return verdict{}
+	}
+	if seen.Detail == wire.TransportTimeout || seen.Detail == wire.TransportLost {
+		return stopFor(wire.ReasonTransportBudgetExhausted, wire.DetailAmbiguousDelivery)
+	}
+	return stopFor(wire.ReasonTransportBudgetExhausted, "")
+}
+
+// judgeJob reads the job fact: the right job, no step back behind a terminal reading, then the category.
+func (o *Operation) judgeJob(now time.Time, seen wire.Observation) verdict {
+	job := seen.Job
+	switch {
+	case job == nil:
+		return stopFor(wire.ReasonMalformedResponse, "")
+	case job.OtherJob:
+		return stopFor(wire.ReasonContradictoryResponse, wire.DetailOtherJob)
+	case o.regressed(*job):
+		return stopFor(wire.ReasonContradictoryResponse, wire.DetailStateRegressed)
+	default:
+		return o.judgeCategory(now, seen)
+	}
+}
+
+func (o *Operation) judgeCategory(now time.Time, seen wire.Observation) verdict {
+	switch job := *seen.Job; job.Category {
+	case wire.CategoryPending, wire.CategoryCancelling:
+		return o.judgePending(now, seen)
+	case wire.CategorySuccess:
+		return o.judgeSuccess(job)
+	case wire.CategoryPartial:
+		return o.judgePartial(job)
+	case wire.CategoryFailure:
+		return stopFor(wire.ReasonProviderFailure, "")
+	case wire.CategoryCancelled:
+		return stopFor(wire.ReasonProviderCancelled, "")
+	case wire.CategoryExpired:
+		return stopFor(wire.ReasonProviderExpired, "")
+	case wire.CategoryNeedsInput:
+		return stopFor(wire.ReasonNeedsInput, "")
+	case wire.CategoryUnknown:
+		return o.judgeUnknown(now, seen)
+	default:
+		return stopFor(wire.ReasonUnknownState, "")
+	}
+}
+
+// judgeUnknown never waits by itself; a person may have said to wait in this very state.
+func (o *Operation) judgeUnknown(now time.Time, seen wire.Observation) verdict {
+	if slices.Contains(o.rec.Overrides, seen.Job.RawState) {
+		return o.judgePending(now, seen)
+	}
+	return stopFor(wire.ReasonUnknownState, "")
+}
+
+// judgePending doubts a job that is said to be running after the provider's own expiry (R5), and does not follow a URL
+// for the next poll that the table does not accept (R51).
+func (o *Operation) judgePending(now time.Time, seen wire.Observation) verdict {
+	expires := seen.Job.ExpiresAt
+	if expires == nil {
+		expires = o.rec.Prepared.Spec.ProviderExpiresAt
+	}
+	if expires != nil && receivedAt(now, seen).After(expires.Add(clockTolerance)) {
+		return stopFor(wire.ReasonContradictoryResponse, wire.DetailPastProviderExpiry)
+	}
+	if seen.NextURLRejected {
+		return stopFor(wire.ReasonPollURLRejected, "next_url")
+	}
+	return verdict{}
+}
+
+// judgeSuccess believes a success only with its proof and in a state that the caller accepts (R4).
+func (o *Operation) judgeSuccess(job wire.JobFact) verdict {
+	expected := o.rec.Prepared.Spec.ExpectedStates
+	switch {
+	case len(job.Unproven) > 0:
+		return stopFor(wire.ReasonContradictoryResponse, wire.DetailSuccessWithoutResult)
+	case len(expected) > 0 && !slices.Contains(expected, job.RawState):
+		return stopFor(wire.ReasonContradictoryResponse, wire.DetailUnexpectedSuccessState)
+	default:
+		return verdict{kind: succeeds}
+	}
+}
+
+func (o *Operation) judgePartial(job wire.JobFact) verdict {
+	if !o.rec.Prepared.Spec.AcceptPartial {
+		return stopFor(wire.ReasonPartialResult, "")
+	}
+	return o.judgeSuccess(job)
+}
+
+// regressed reports a reading that steps back behind the first terminal one (R13). An unproven success may still be
+// proven; every other change of a terminal reading is a contradiction.
+func (o *Operation) regressed(job wire.JobFact) bool {
+	first := o.rec.Terminal
+	return first != nil && job.Category != first.Category
+}
+
+// remember keeps what later readings are compared with and what later requests need. It reports the state before and
+// whether this answer changed it.
+func (o *Operation) remember(seen wire.Observation) (before string, changed bool) {
+	if seen.Answer == wire.AnswerDenied {
+		o.deny(seen.CredentialRef, seen.CredentialVersion)
+	}
+	if notFound(seen) {
+		o.rec.NotFound++
+	}
+	if seen.Answer != wire.AnswerRead || seen.Job == nil || seen.Job.OtherJob {
+		return "", false
+	}
+	o.rec.Answered = o.rec.Answered || !notFound(seen)
+	if seen.NextStatusURL != "" {
+		o.rec.NextStatusURL = seen.NextStatusURL
+	}
+	return o.rememberState(*seen.Job)
+}
+
+func (o *Operation) rememberState(job wire.JobFact) (before string, changed bool) {
+	if job.Category.Terminal() && o.rec.Terminal == nil {
+		o.rec.Terminal = &wire.Terminal{
+			RawState: job.RawState, Category: job.Category, Unproven: len(job.Unproven) > 0,
+		}
+	}
+	before = o.rec.LastRawState
+	changed = job.RawState != before || job.Category != o.rec.LastCategory
+	o.rec.LastRawState, o.rec.LastCategory = job.RawState, job.Category
+	return before, changed
+}
+
+func notFound(seen wire.Observation) bool {
+	return seen.HTTPStatus == 404 || seen.HTTPStatus == 410
+}
+
+func (o *Operation) deny(ref, version string) {
+	denied := wire.CredentialVersion{Ref: ref, Version: version}
+	if !slices.Contains(o.rec.Denied, denied) {
+		o.rec.Denied = append(o.rec.Denied, denied)
+	}
+}
+
+// noteLate marks a terminal answer that came after the deadline its request was sent before (R25).
+func (o *Operation) noteLate(seen wire.Observation) {
+	deadline, _ := o.deadline()
+	if seen.ReceivedAt != nil && !seen.ReceivedAt.Before(deadline) {
+		o.annotate(wire.NoteAnsweredAfterDeadline)
+	}
+}
+
+func (o *Operation) annotate(word string) {
+	if !slices.Contains(o.rec.Notes, word) {
+		o.rec.Notes = append(o.rec.Notes, word)
+	}
+}
+
+// notSent takes in why a request did not leave. Its reservation stays used (R24).
+func (o *Operation) notSent(now time.Time, result wire.PollResult) {
+	o.note(wire.Entry{At: now, Event: wire.EventRequestNotSent, Reason: string(result.NotSent), Detail: result.Detail})
+	switch result.NotSent {
+	case wire.NotSentTooLate:
+		// Nothing can leave before the deadline any more; Next escalates there.
+		o.rec.Poll = nil
+	case wire.NotSentHistoryReset:
+		o.reset(now, result.RunID)
+	default:
+		o.withheld(now, result.NotSent, result.Detail, result.CredentialVersion)
+	}
+}
+
+// withheld stops for a request, of either kind, that must not be sent as things are.
+func (o *Operation) withheld(now time.Time, why wire.NotSent, detail, version string) {
+	switch why {
+	case wire.NotSentCredentialDenied:
+		o.deny(o.rec.CredentialRef, version)
+		o.stop(now, wire.ReasonAuthorizationDenied, string(why))
+	case wire.NotSentCredentialUnresolved:
+		o.stop(now, wire.ReasonAuthorizationDenied, string(why))
+	case wire.NotSentURLRejected:
+		o.stop(now, wire.ReasonPollURLRejected, detail)
+	case wire.NotSentTableMissing, wire.NotSentTooLate, wire.NotSentHistoryReset:
+		o.stop(now, wire.ReasonIntegrationFailure, string(why))
+	default:
+		o.stop(now, wire.ReasonIntegrationFailure, string(why))
+	}
+}
+
+// reset stops a run that was found to be a reset: its counters may be older than what the provider saw (R31).
+func (o *Operation) reset(now time.Time, runID string) {
+	o.rec.ResetRunID = runID
+	o.stop(now, wire.ReasonHistoryReset, "")
+}
+
+func receivedAt(now time.Time, seen wire.Observation) time.Time {
+	if seen.ReceivedAt != nil {
+		return *seen.ReceivedAt
+	}
+	return now
+}

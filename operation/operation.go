@@ -1,0 +1,251 @@
+package operation
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// Operation is one wait: its record, the audit entries of this run, and what is under way at the moment.
+// It is not safe for concurrent use.
+type Operation struct {
+	rec     wire.Record
+	entries []wire.Entry
+
+	// inFlight is the one request to the provider that has not been answered yet.
+	inFlight flight
+	// delivering counts the notifications at the head of the record's list that the shell has in hand.
+	delivering int
+	// stopping says that the workflow was cancelled: nothing more is sent (R48).
+	stopping bool
+	// answered is the escalation that a decision closed at this very workflow time (R40, lost).
+	answered *answered
+}
+
+type flight int
+
+const (
+	nothing flight = iota
+	statusRequest
+	cancelRequest
+)
+
+// Command is the next thing the shell does for an operation: Wait, SendStatus, SendCancel, Notify or Close.
+type Command interface{ command() }
+
+// Wait lets time pass: until the given time, or, if that is zero, until something arrives.
+type Wait struct {
+	Until time.Time
+	// Summary is one line for people who look at the timer.
+	Summary string
+}
+
+// SendStatus sends one status request. It must start before StartBy, or not at all.
+type SendStatus struct {
+	Request wire.PollRequest
+	StartBy time.Time
+	Summary string
+}
+
+// SendCancel sends the one cancel request of a decision.
+type SendCancel struct {
+	Request wire.CancelRequest
+}
+
+// Notify delivers one notification. It never holds up the wait.
+type Notify struct {
+	Request wire.NotifyRequest
+	// Closing says that the wait is decided and ends when this is delivered or given up.
+	Closing bool
+}
+
+// Close ends the wait with its outcome.
+type Close struct {
+	Outcome wire.Outcome
+}
+
+func (Wait) command()       {}
+func (SendStatus) command() {}
+func (SendCancel) command() {}
+func (Notify) command()     {}
+func (Close) command()      {}
+
+// Open begins a wait. firstRunID is the run id of the first run of the workflow, startedAt its start.
+func Open(prepared wire.Prepared, firstRunID string, startedAt, now time.Time) *Operation {
+	op := &Operation{rec: wire.Record{
+		Prepared:      prepared,
+		FirstRunID:    firstRunID,
+		OpenedAt:      startedAt,
+		Phase:         wire.PhasePolling,
+		Limits:        prepared.Limits,
+		Answers:       map[string]int{},
+		Notes:         slices.Clone(prepared.Notes),
+		CredentialRef: prepared.Spec.CredentialRef,
+	}}
+	op.note(wire.Entry{At: now, Event: wire.EventOpened})
+	if prepared.ResetRunID != "" {
+		op.reset(now, prepared.ResetRunID)
+		return op
+	}
+	op.planFirst(now)
+	return op
+}
+
+// Resume goes on with the record that the last run carried over.
+func Resume(rec wire.Record) *Operation {
+	if rec.Answers == nil {
+		rec.Answers = map[string]int{}
+	}
+	return &Operation{rec: rec}
+}
+
+// Record is the whole state, ready to be carried over. Only a quiet operation loses nothing by it.
+func (o *Operation) Record() wire.Record { return o.rec }
+
+// Quiet reports whether the wait can be carried over without losing or repeating anything: no request is in flight and
+// no notification is being delivered.
+func (o *Operation) Quiet() bool { return o.inFlight == nothing && o.delivering == 0 }
+
+// InFlight reports whether a request to the provider has not been answered yet.
+func (o *Operation) InFlight() bool { return o.inFlight != nothing }
+
+// EntriesOfRun is how many audit entries this run holds.
+func (o *Operation) EntriesOfRun() int { return len(o.entries) }
+
+// Next says what to do now. Each command is given once: the shell carries it out and reports back with StatusAnswered,
+// CancelAnswered or Notified; a Wait is given again as long as it holds.
+func (o *Operation) Next(now time.Time) Command {
+	switch {
+	case o.delivering < len(o.rec.Notifications):
+		return o.deliver()
+	case o.rec.Outcome != nil:
+		return o.finish(now)
+	case o.inFlight != nothing:
+		return Wait{Summary: "waiting for an answer"}
+	case o.stopping:
+		o.decided(now, wire.StatusUnresolved, wire.ReasonWaitCancelled, "")
+		return o.Next(now)
+	case o.rec.Escalation != nil:
+		return o.nextEscalated(now)
+	case o.rec.Cancel == wire.CancelWanted:
+		return o.sendCancel()
+	default:
+		return o.nextPoll(now)
+	}
+}
+
+// nextPoll looks at the deadlines, then at the request budget, then at the clock (R30).
+func (o *Operation) nextPoll(now time.Time) Command {
+	deadline, reason := o.deadline()
+	switch {
+	case !now.Before(deadline):
+		o.stop(now, reason, "")
+		return o.Next(now)
+	case o.rec.Counters.StatusRequestsUsed >= o.rec.Limits.MaxStatusRequests:
+		o.stop(now, wire.ReasonRequestBudgetExhausted, "")
+		return o.Next(now)
+	case o.rec.Poll == nil:
+		return Wait{Until: deadline, Summary: "no further look before the deadline"}
+	case now.Before(o.rec.Poll.At):
+		return o.untilPoll(deadline)
+	case o.late(now):
+		o.planCatchUp(now)
+		return o.Next(now)
+	default:
+		return o.sendStatus(now, deadline)
+	}
+}
+
+func (o *Operation) untilPoll(deadline time.Time) Command {
+	poll := o.rec.Poll
+	return Wait{Until: earlier(poll.At, deadline), Summary: o.pollSummary(poll.Source)}
+}
+
+// sendStatus reserves the request before it can leave: a crash costs a reservation, never an uncounted request (R30).
+func (o *Operation) sendStatus(now, deadline time.Time) Command {
+	summary := o.pollSummary(o.rec.Poll.Source)
+	o.rec.Counters.StatusRequestsUsed++
+	o.rec.Poll = nil
+	o.inFlight = statusRequest
+	o.note(wire.Entry{At: now, Event: wire.EventRequestReserved})
+	return SendStatus{Request: o.pollRequest(deadline), StartBy: deadline, Summary: summary}
+}
+
+// pollSummary is what the Temporal UI shows beside a timer and its activity: "poll 4 of 12, local_backoff".
+func (o *Operation) pollSummary(source wire.DelaySource) string {
+	next := strconv.Itoa(o.rec.Counters.StatusRequestsUsed + 1)
+	return "poll " + next + " of " + strconv.Itoa(o.rec.Limits.MaxStatusRequests) + ", " + string(source)
+}
+
+func (o *Operation) pollRequest(deadline time.Time) wire.PollRequest {
+	submitted := o.rec.OpenedAt
+	if at := o.rec.Prepared.Spec.SubmittedAt; at != nil {
+		submitted = *at
+	}
+	return wire.PollRequest{
+		Target:         o.target(),
+		Authority:      o.authority(),
+		NotAfter:       deadline,
+		TimeoutSeconds: o.rec.Prepared.Pace.RequestTimeoutSeconds,
+		Reading: wire.ReadingContext{
+			SubmittedAt: submitted,
+			Answered:    o.rec.Answered,
+			NotFound:    o.rec.NotFound,
+			CancelSent:  o.rec.Cancel == wire.CancelSent,
+		},
+	}
+}
+
+func (o *Operation) target() wire.Target {
+	spec := o.rec.Prepared.Spec
+	url := spec.StatusURL
+	if o.rec.NextStatusURL != "" {
+		url = o.rec.NextStatusURL
+	}
+	return wire.Target{
+		Provider: spec.Provider, Account: spec.Account, ProviderJobID: spec.ProviderJobID,
+		Params: spec.Params, StatusURL: url, CredentialRef: o.rec.CredentialRef,
+	}
+}
+
+func (o *Operation) authority() wire.Authority {
+	var denied []string
+	for _, version := range o.rec.Denied {
+		if version.Ref == o.rec.CredentialRef {
+			denied = append(denied, version.Version)
+		}
+	}
+	return wire.Authority{AcknowledgedRuns: o.rec.AcknowledgedRuns, DeniedVersions: denied}
+}
+
+// deadline is the earlier of the two deadlines with the reason that passing it has (R26).
+func (o *Operation) deadline() (time.Time, wire.Reason) {
+	limits := o.rec.Limits
+	if business := limits.BusinessDeadlineAt; business != nil && business.Before(limits.DeadlineAt) {
+		return *business, wire.ReasonBusinessDeadlineExceeded
+	}
+	return limits.DeadlineAt, wire.ReasonDeadlineExceeded
+}
+
+// StopWaiting is the workflow's cancellation: a request in flight is awaited and a terminal answer decides, otherwise
+// the wait closes. Nothing is cancelled at the provider (R48).
+func (o *Operation) StopWaiting() { o.stopping = true }
+
+// Stopping reports whether the wait was told to stop.
+func (o *Operation) Stopping() bool { return o.stopping }
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

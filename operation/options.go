@@ -1,0 +1,94 @@
+package operation
+
+import (
+	"slices"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// offer says which decisions a reason leaves open besides close, which it always does.
+type offer struct {
+	extend, treatAsPending, useCredential, cancel, acceptResult bool
+}
+
+// offered is the table of options per reason.
+func offered(reason wire.Reason, detail string) offer {
+	switch reason {
+	case wire.ReasonDeadlineExceeded, wire.ReasonBusinessDeadlineExceeded, wire.ReasonRetryAfterExceedsDeadline,
+		wire.ReasonRequestBudgetExhausted, wire.ReasonTransportBudgetExhausted, wire.ReasonRateLimited,
+		wire.ReasonNeedsInput, wire.ReasonMalformedResponse, wire.ReasonJobNotFound, wire.ReasonIntegrationFailure,
+		wire.ReasonHistoryReset, wire.ReasonCancelUnconfirmed:
+		return offer{extend: true, cancel: true}
+	case wire.ReasonUnknownState:
+		return offer{extend: true, treatAsPending: true, cancel: true}
+	case wire.ReasonContradictoryResponse:
+		unbelieved := detail == wire.DetailSuccessWithoutResult || detail == wire.DetailUnexpectedSuccessState
+		return offer{extend: true, cancel: !unbelieved, acceptResult: unbelieved}
+	case wire.ReasonAuthorizationDenied:
+		return offer{useCredential: true}
+	case wire.ReasonPartialResult:
+		return offer{acceptResult: true}
+	case wire.ReasonPollURLRejected, wire.ReasonProviderFailure, wire.ReasonProviderCancelled,
+		wire.ReasonProviderExpired, wire.ReasonWaitCancelled:
+		return offer{}
+	default:
+		return offer{}
+	}
+}
+
+// options freezes what a person may answer now: the table, less what the budget of extensions and the provider's
+// documentation do not allow (R34, R39).
+func (o *Operation) options(reason wire.Reason, detail string) []wire.Option {
+	can := offered(reason, detail)
+	grantable := o.rec.Counters.ExtensionsUsed < o.rec.Limits.MaxExtensions
+	var out []wire.Option
+	if can.extend && grantable {
+		out = append(out, o.grant(wire.DecisionExtend))
+	}
+	if can.treatAsPending && grantable {
+		out = append(out, o.grant(wire.DecisionTreatAsPending))
+	}
+	if can.useCredential {
+		out = append(out, o.credentialOption(grantable))
+	}
+	if can.cancel && o.cancellable() {
+		out = append(out, wire.Option{Kind: wire.DecisionCancel})
+	}
+	if can.acceptResult {
+		out = append(out, wire.Option{Kind: wire.DecisionAcceptResult})
+	}
+	return append(out, wire.Option{Kind: wire.DecisionClose})
+}
+
+func (o *Operation) grant(kind wire.DecisionKind) wire.Option {
+	most := o.rec.Prepared.Grants
+	return wire.Option{
+		Kind: kind, MaxSeconds: most.Seconds, MaxStatusRequests: most.StatusRequests,
+		MaxTransportFailures: most.TransportFailures, MaxRateLimited: most.RateLimited,
+	}
+}
+
+// credentialOption stays open when the extensions are used up, but then grants nothing besides.
+func (o *Operation) credentialOption(grantable bool) wire.Option {
+	if grantable {
+		return o.grant(wire.DecisionUseCredential)
+	}
+	return wire.Option{Kind: wire.DecisionUseCredential}
+}
+
+// cancellable reports whether the provider documents a cancel call for the last known state (R43).
+func (o *Operation) cancellable() bool {
+	facts := o.rec.Prepared.Table.Cancel
+	if facts == nil {
+		return false
+	}
+	return len(facts.States) == 0 || slices.Contains(facts.States, o.rec.LastRawState)
+}
+
+// asksPerson decides whether a stop goes to a person (R34).
+func (o *Operation) asksPerson(reason wire.Reason, options []wire.Option) bool {
+	if named := o.rec.Prepared.Spec.Escalation.EscalateOn; named != nil {
+		return slices.Contains(named, reason)
+	}
+	return len(options) > 1
+}

@@ -1,0 +1,328 @@
+package operation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// Defaults of a spec that neither the spec nor the table sets.
+const (
+	DefaultBaseDelaySeconds      = 5
+	DefaultMaxDelaySeconds       = 120
+	DefaultMinDelaySeconds       = 1
+	DefaultRequestTimeoutSeconds = 10
+	DefaultDecisionWindowSeconds = 86400
+	DefaultReminderSeconds       = 14400
+	DefaultMaxExtensions         = 1
+)
+
+// The largest values a spec may have.
+const (
+	MaxBudget          = 1_000_000
+	MaxDelay           = 86_400
+	MaxInitialDelay    = 604_800
+	MaxRequestTimeout  = 300
+	MaxDecisionWindow  = 2_592_000
+	MinDecisionWindow  = 60
+	MaxExtensionsLimit = 100
+)
+
+// StandardGrants are the largest grants of one decision unless a policy says less (R39).
+func StandardGrants() wire.GrantBounds {
+	return wire.GrantBounds{Seconds: 7 * 24 * 3600, StatusRequests: 10_000, TransportFailures: 1000, RateLimited: 1000}
+}
+
+// Knowledge is what the worker knows when it prepares a wait.
+type Knowledge struct {
+	Table wire.TableFacts
+	// Advice is the table's schedule; null values are open.
+	Advice wire.Schedule
+	// FloorSeconds is the table's least time between two requests, CapSeconds its cap on a delay; 0: none.
+	FloorSeconds int
+	CapSeconds   int
+	// RetentionSeconds is how long the provider keeps a job; 0: not known.
+	RetentionSeconds int64
+	Policy           Policy
+}
+
+// Policy caps what a spec may ask for (R29). Zero values cap nothing.
+type Policy struct {
+	MaxDeadlineSeconds   int64
+	MaxStatusRequests    int
+	MaxTransportFailures int
+	MaxRateLimited       int
+	MaxExtensions        *int
+	MinBaseDelaySeconds  int
+	// Grants caps one decision; a zero field means the standard.
+	Grants wire.GrantBounds
+}
+
+// SpecError says which rule a spec breaks, with the value and the way out.
+type SpecError struct{ Problem string }
+
+func (e *SpecError) Error() string { return "spec: " + e.Problem }
+
+func specError(format string, args ...any) error {
+	return &SpecError{Problem: fmt.Sprintf(format, args...)}
+}
+
+// Prepare validates the spec's own values, fills its defaults, and takes the snapshot that the wait runs by (R28).
+// Nothing bad is replaced: the error is a *SpecError.
+func Prepare(spec wire.Spec, startedAt time.Time, known Knowledge) (wire.Prepared, error) {
+	for _, check := range []func(wire.Spec) error{checkIdentity, checkBudgets, checkSchedule, checkEscalation} {
+		if err := check(spec); err != nil {
+			return wire.Prepared{}, err
+		}
+	}
+	if err := checkTimes(spec, startedAt); err != nil {
+		return wire.Prepared{}, err
+	}
+	prepared, err := snapshot(spec, known)
+	if err != nil {
+		return wire.Prepared{}, err
+	}
+	if err := checkPolicy(prepared, startedAt, known.Policy); err != nil {
+		return wire.Prepared{}, err
+	}
+	if keeps := known.RetentionSeconds; keeps > 0 && spec.DeadlineAt.After(startedAt.Add(seconds(keeps))) {
+		prepared.Notes = append(prepared.Notes, wire.NoteDeadlinePastRetention)
+	}
+	return prepared, nil
+}
+
+func checkIdentity(spec wire.Spec) error {
+	for _, id := range []struct{ name, value string }{
+		{"operation_id", spec.OperationID}, {"provider", spec.Provider},
+		{"account", spec.Account}, {"provider_job_id", spec.ProviderJobID},
+	} {
+		if err := checkID(id.name, id.value); err != nil {
+			return err
+		}
+	}
+	if n := len(spec.RequestFingerprint); n > maxIDBytes {
+		return specError("request_fingerprint has %d bytes, at most %d are allowed", n, maxIDBytes)
+	}
+	if id := wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID); len(id) > wire.MaxWorkflowIDBytes {
+		return specError("provider, account and provider_job_id give a workflow id of %d bytes, at most %d are allowed", len(id), wire.MaxWorkflowIDBytes)
+	}
+	return checkReopens(spec.Reopens)
+}
+
+func checkID(name, value string) error {
+	switch n := utf8.RuneCountInString(value); {
+	case n == 0:
+		return specError("%s is missing, set it to 1 to 256 characters", name)
+	case n > 256:
+		return specError("%s has %d characters, at most 256 are allowed", name, n)
+	case strings.ContainsFunc(value, unicode.IsControl) || !utf8.ValidString(value):
+		return specError("%s %q has control characters or is not UTF-8", name, value)
+	default:
+		return nil
+	}
+}
+
+func checkReopens(reopens *wire.Reopens) error {
+	if reopens == nil {
+		return nil
+	}
+	if reopens.RunID == "" || reopens.DecidedBy == "" || reopens.Comment == "" {
+		return specError("reopens needs run_id, decided_by and comment")
+	}
+	return nil
+}
+
+func checkBudgets(spec wire.Spec) error {
+	if err := checkBudget("max_status_requests", spec.MaxStatusRequests); err != nil {
+		return err
+	}
+	if err := checkBudget("max_transport_failures", spec.MaxTransportFailures); err != nil {
+		return err
+	}
+	if spec.MaxRateLimited == nil {
+		return nil
+	}
+	return inRange("max_rate_limited", spec.MaxRateLimited, 1, MaxBudget)
+}
+
+func checkBudget(name string, value int) error {
+	if value == 0 {
+		return specError("%s is missing, it has no default: set it to 1 to %d", name, MaxBudget)
+	}
+	return inRange(name, &value, 1, MaxBudget)
+}
+
+// inRange refuses a value outside [least, most]; null is open.
+func inRange(name string, value *int, least, most int) error {
+	if value == nil || *value >= least && *value <= most {
+		return nil
+	}
+	return specError("%s is %d, allowed is %d to %d", name, *value, least, most)
+}
+
+func checkSchedule(spec wire.Spec) error {
+	for _, field := range []struct {
+		name        string
+		value       *int
+		least, most int
+	}{
+		{"schedule.initial_delay_seconds", spec.Schedule.InitialDelaySeconds, 0, MaxInitialDelay},
+		{"schedule.base_delay_seconds", spec.Schedule.BaseDelaySeconds, 1, MaxDelay},
+		{"schedule.max_delay_seconds", spec.Schedule.MaxDelaySeconds, 1, MaxDelay},
+		{"schedule.min_delay_seconds", spec.Schedule.MinDelaySeconds, 1, MaxDelay},
+		{"schedule.request_timeout_seconds", spec.Schedule.RequestTimeoutSeconds, 1, MaxRequestTimeout},
+		{"escalation.decision_window_seconds", spec.Escalation.DecisionWindowSeconds, MinDecisionWindow, MaxDecisionWindow},
+		{"escalation.max_extensions", spec.Escalation.MaxExtensions, 0, MaxExtensionsLimit},
+	} {
+		if err := inRange(field.name, field.value, field.least, field.most); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkEscalation(spec wire.Spec) error {
+	if every := spec.Escalation.ReminderSeconds; every != nil && *every != 0 {
+		if err := inRange("escalation.reminder_seconds", every, MinDecisionWindow, MaxDecisionWindow); err != nil {
+			return err
+		}
+	}
+	for _, reason := range spec.Escalation.EscalateOn {
+		if !slices.Contains(wire.Reasons(), reason) {
+			return specError("escalation.escalate_on names %q, which is not a reason", bounded(string(reason), maxIDBytes))
+		}
+	}
+	return nil
+}
+
+// checkTimes compares with the workflow's start, so that a late worker does not turn a deadline into an invalid spec.
+func checkTimes(spec wire.Spec, startedAt time.Time) error {
+	deadline := spec.DeadlineAt
+	switch {
+	case deadline.IsZero():
+		return specError("deadline_at is missing, it has no default: set the time until which the job may stay unresolved")
+	case spec.SubmittedAt != nil && deadline.Before(*spec.SubmittedAt):
+		return specError("deadline_at %s is before submitted_at %s", timestamp(deadline), timestamp(*spec.SubmittedAt))
+	case !deadline.After(startedAt):
+		return specError("deadline_at %s is not after the start of the wait %s", timestamp(deadline), timestamp(startedAt))
+	case deadline.Sub(startedAt) > longestDelay:
+		return specError("deadline_at %s is more than 100 years away", timestamp(deadline))
+	}
+	if business := spec.BusinessDeadlineAt; business != nil && !business.After(startedAt) {
+		return specError("business_deadline_at %s is not after the start of the wait %s", timestamp(*business), timestamp(startedAt))
+	}
+	return nil
+}
+
+// snapshot fills the defaults: the spec's value, else the table's advice, else the default; a table's cap or floor wins.
+func snapshot(spec wire.Spec, known Knowledge) (wire.Prepared, error) {
+	pace := pacing(spec.Schedule, known)
+	if most := spec.Schedule.MaxDelaySeconds; most != nil && *most < pace.BaseDelaySeconds {
+		return wire.Prepared{}, specError("schedule.max_delay_seconds is %d, less than base_delay_seconds %d", *most, pace.BaseDelaySeconds)
+	}
+	spec = filled(spec, pace)
+	return wire.Prepared{
+		Spec: spec,
+		Limits: wire.Limits{
+			DeadlineAt: spec.DeadlineAt.UTC(), BusinessDeadlineAt: spec.BusinessDeadlineAt,
+			MaxStatusRequests: spec.MaxStatusRequests, MaxTransportFailures: spec.MaxTransportFailures,
+			MaxRateLimited: *spec.MaxRateLimited, MaxExtensions: *spec.Escalation.MaxExtensions,
+		},
+		Pace:                  pace,
+		DecisionWindowSeconds: *spec.Escalation.DecisionWindowSeconds,
+		ReminderSeconds:       *spec.Escalation.ReminderSeconds,
+		Grants:                capGrants(StandardGrants(), known.Policy.Grants),
+		Table:                 known.Table,
+	}, nil
+}
+
+func pacing(schedule wire.Schedule, known Knowledge) wire.Pace {
+	pace := wire.Pace{
+		InitialDelaySeconds:   firstSet(schedule.InitialDelaySeconds, known.Advice.InitialDelaySeconds),
+		BaseDelaySeconds:      *firstSet(schedule.BaseDelaySeconds, known.Advice.BaseDelaySeconds, new(DefaultBaseDelaySeconds)),
+		RequestTimeoutSeconds: *firstSet(schedule.RequestTimeoutSeconds, known.Advice.RequestTimeoutSeconds, new(DefaultRequestTimeoutSeconds)),
+		CapSeconds:            known.CapSeconds,
+		TableMinDelaySeconds:  known.FloorSeconds,
+	}
+	longest := *firstSet(schedule.MaxDelaySeconds, known.Advice.MaxDelaySeconds, new(DefaultMaxDelaySeconds))
+	pace.MaxDelaySeconds = max(longest, pace.BaseDelaySeconds)
+	minimum := *firstSet(schedule.MinDelaySeconds, known.Advice.MinDelaySeconds, new(DefaultMinDelaySeconds))
+	pace.MinDelaySeconds = max(minimum, known.FloorSeconds)
+	if known.CapSeconds > 0 {
+		pace.MaxDelaySeconds = min(pace.MaxDelaySeconds, known.CapSeconds)
+		pace.BaseDelaySeconds = min(pace.BaseDelaySeconds, known.CapSeconds)
+	}
+	return pace
+}
+
+func firstSet(values ...*int) *int {
+	for _, value := range values {
+		if value != nil {
+			return value
+		}
+	}
+	return nil
+}
+
+// filled is the spec with its defaults, as queries show it.
+func filled(spec wire.Spec, pace wire.Pace) wire.Spec {
+	spec.MaxRateLimited = firstSet(spec.MaxRateLimited, &spec.MaxTransportFailures)
+	spec.Schedule = wire.Schedule{
+		InitialDelaySeconds: pace.InitialDelaySeconds, BaseDelaySeconds: &pace.BaseDelaySeconds,
+		MaxDelaySeconds: &pace.MaxDelaySeconds, MinDelaySeconds: &pace.MinDelaySeconds,
+		RequestTimeoutSeconds: &pace.RequestTimeoutSeconds,
+	}
+	spec.Escalation.DecisionWindowSeconds = firstSet(spec.Escalation.DecisionWindowSeconds, new(DefaultDecisionWindowSeconds))
+	spec.Escalation.ReminderSeconds = firstSet(spec.Escalation.ReminderSeconds, new(DefaultReminderSeconds))
+	spec.Escalation.MaxExtensions = firstSet(spec.Escalation.MaxExtensions, new(DefaultMaxExtensions))
+	return spec
+}
+
+func capGrants(standard, policy wire.GrantBounds) wire.GrantBounds {
+	return wire.GrantBounds{
+		Seconds:           capped(standard.Seconds, policy.Seconds),
+		StatusRequests:    capped(standard.StatusRequests, policy.StatusRequests),
+		TransportFailures: capped(standard.TransportFailures, policy.TransportFailures),
+		RateLimited:       capped(standard.RateLimited, policy.RateLimited),
+	}
+}
+
+// capped is the smaller of the two; a limit of zero caps nothing.
+func capped(most, limit int) int {
+	if limit > 0 {
+		return min(most, limit)
+	}
+	return most
+}
+
+// checkPolicy refuses what goes beyond the worker's policy: an agent cannot grant itself a billion requests (R29).
+func checkPolicy(prepared wire.Prepared, startedAt time.Time, policy Policy) error {
+	limits := prepared.Limits
+	if most := policy.MaxDeadlineSeconds; most > 0 && limits.DeadlineAt.Sub(startedAt) > seconds(most) {
+		return specError("deadline_at %s is more than the %d seconds away that the worker's policy allows", timestamp(limits.DeadlineAt), most)
+	}
+	for _, field := range []struct {
+		name        string
+		value, most int
+	}{
+		{"max_status_requests", limits.MaxStatusRequests, policy.MaxStatusRequests},
+		{"max_transport_failures", limits.MaxTransportFailures, policy.MaxTransportFailures},
+		{"max_rate_limited", limits.MaxRateLimited, policy.MaxRateLimited},
+	} {
+		if field.most > 0 && field.value > field.most {
+			return specError("%s is %d, the worker's policy allows at most %d", field.name, field.value, field.most)
+		}
+	}
+	if most := policy.MaxExtensions; most != nil && limits.MaxExtensions > *most {
+		return specError("escalation.max_extensions is %d, the worker's policy allows at most %d", limits.MaxExtensions, *most)
+	}
+	if least := policy.MinBaseDelaySeconds; prepared.Pace.BaseDelaySeconds < least {
+		return specError("schedule.base_delay_seconds is %d, the worker's policy asks for at least %d", prepared.Pace.BaseDelaySeconds, least)
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package operation
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// Phase is what the wait is doing.
+func (o *Operation) Phase() wire.Phase { return o.rec.Phase }
+
+// Escalation is the open escalation, or nil.
+func (o *Operation) Escalation() *wire.Escalation { return o.rec.Escalation }
+
+// Reason is why the wait is escalated or how it closed; empty while it goes on.
+func (o *Operation) Reason() wire.Reason {
+	switch {
+	case o.rec.Outcome != nil:
+		return o.rec.Outcome.Reason
+	case o.rec.Escalation != nil:
+		return o.rec.Escalation.Reason
+	default:
+		return ""
+	}
+}
+
+// View answers the operation query.
+func (o *Operation) View(now time.Time) wire.OperationView {
+	view := wire.OperationView{
+		Spec: o.rec.Prepared.Spec, Limits: o.rec.Limits, Counters: o.rec.Counters,
+		Answers: maps.Clone(o.rec.Answers), Phase: o.rec.Phase, LastObservation: o.rec.LastObservation,
+		Escalation: o.EscalationView(now),
+	}
+	if o.rec.Poll != nil {
+		view.NextPollAt, view.DelaySource = &o.rec.Poll.At, o.rec.Poll.Source
+	}
+	return view
+}
+
+// EscalationView answers the escalation query: the open escalation in words, or nil.
+func (o *Operation) EscalationView(now time.Time) *wire.EscalationView {
+	open := o.rec.Escalation
+	if open == nil {
+		return nil
+	}
+	briefing := o.Briefing(now)
+	return &wire.EscalationView{
+		ID: open.ID, Kind: open.Kind, Reason: open.Reason, Detail: open.Detail,
+		OpenedAt: open.OpenedAt, WindowEndsAt: open.WindowEndsAt,
+		Message: Message(briefing), Options: WithTexts(briefing),
+	}
+}
+
+// Briefing is what a decision needs to know of the wait at the given time (R38).
+func (o *Operation) Briefing(now time.Time) wire.Briefing {
+	spec := o.rec.Prepared.Spec
+	briefing := wire.Briefing{
+		OperationID: spec.OperationID, Provider: spec.Provider, Account: spec.Account, ProviderJobID: spec.ProviderJobID,
+		Phase: o.rec.Phase, RawState: o.rec.LastRawState, Category: o.rec.LastCategory,
+		OpenedAt: o.rec.OpenedAt.UTC(), At: now.UTC(), Limits: o.rec.Limits, Counters: o.rec.Counters,
+		Answers: maps.Clone(o.rec.Answers), CredentialRef: o.rec.CredentialRef,
+		ConsoleURL: o.rec.Prepared.Table.ConsoleURL, Cancel: o.rec.Prepared.Table.Cancel, Outcome: o.rec.Outcome,
+	}
+	if last := o.rec.LastObservation; last != nil {
+		briefing.LastHTTPStatus, briefing.LastAnswer, briefing.LastAnswerAt = last.HTTPStatus, last.Answer, last.ReceivedAt
+	}
+	if job := o.lastJob(); job != nil {
+		briefing.ProviderError = job.Error
+	}
+	if open := o.rec.Escalation; open != nil {
+		frozen := *open
+		frozen.Options = slices.Clone(open.Options)
+		briefing.Escalation = &frozen
+	}
+	return briefing
+}

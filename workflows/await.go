@@ -1,0 +1,245 @@
+package workflows
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/jobwait/jobwait/operation"
+	"github.com/jobwait/jobwait/wire"
+)
+
+// How long a run may become before it continues as new. Replaying a run costs time in proportion, and the audit query
+// of a run has to fit into one payload (R49).
+const (
+	pollsPerRun   = 150
+	entriesPerRun = 800
+	// entriesAtMost is where a run continues even though a message to people is still being delivered.
+	entriesAtMost = 1000
+)
+
+// AwaitJob waits for one external job. Its first input is a wire.Spec; the second is the record of the run before, and
+// only a run that continues another has it. It completes with an outcome however the wait was decided, and fails only
+// with the application error InvalidSpec.
+func AwaitJob(ctx workflow.Context, spec converter.RawValue, carried *wire.Record) (*wire.Outcome, error) {
+	wait := newAwait(ctx, spec)
+	if err := wait.setup(carried); err != nil {
+		return nil, wait.fail(err)
+	}
+	return wait.run()
+}
+
+// await is one run of the wait for a job.
+type await struct {
+	// root is cancelled when somebody cancels the workflow; ctx is not, so that what is under way can end (R48).
+	root, ctx workflow.Context
+	spec      converter.RawValue
+	op        *operation.Operation
+
+	inbox   inbox
+	alarm   alarm
+	request workflow.Future
+	took    func(workflow.Future)
+	notices []notice
+	shown   published
+	// requestsBefore is how many requests the runs before had used.
+	requestsBefore int
+}
+
+func newAwait(root workflow.Context, spec converter.RawValue) *await {
+	ctx, _ := workflow.NewDisconnectedContext(root)
+	return &await{root: root, ctx: ctx, spec: spec, inbox: openInbox(ctx)}
+}
+
+// setup opens the wait, or takes up the record of the run before.
+func (a *await) setup(carried *wire.Record) error {
+	if err := a.handleQueries(); err != nil {
+		return err
+	}
+	if err := a.handleUpdates(); err != nil {
+		return err
+	}
+	info := workflow.GetInfo(a.ctx)
+	if carried != nil {
+		if info.ContinuedExecutionRunID == "" {
+			return invalidSpec("the second input belongs to a run that continues another; start with the spec alone")
+		}
+		a.op = operation.Resume(*carried)
+		a.requestsBefore = carried.Counters.StatusRequestsUsed
+		return nil
+	}
+	prepared, err := a.prepare(info)
+	if err != nil {
+		return err
+	}
+	a.op = operation.Open(prepared, firstRunID(info), info.WorkflowStartTime, workflow.Now(a.ctx))
+	return nil
+}
+
+// firstRunID names the wait over continue-as-new and resets; the run's own id would change with a reset.
+func firstRunID(info *workflow.Info) string {
+	if info.FirstRunID != "" {
+		return info.FirstRunID
+	}
+	return info.OriginalRunID
+}
+
+// run is the one loop: take in what arrived in a fixed order, then do what the core says.
+func (a *await) run() (*wire.Outcome, error) {
+	for {
+		a.takeIn()
+		command := a.op.Next(workflow.Now(a.ctx))
+		if err := a.publish(); err != nil {
+			return nil, err
+		}
+		switch command := command.(type) {
+		case operation.SendStatus:
+			a.pollStatus(command)
+		case operation.SendCancel:
+			a.cancelAtProvider(command)
+		case operation.Notify:
+			a.notify(command)
+		case operation.Wait:
+			if a.runIsLong() {
+				return nil, a.continueAsNew()
+			}
+			if err := a.wait(command); err != nil {
+				return nil, err
+			}
+		case operation.Close:
+			return a.close(command)
+		}
+	}
+}
+
+// takeIn hands everything that has arrived to the core. Decisions come before answers and timers, whatever the order of
+// their events: an answer given in the same moment as a lapse counts (R40).
+func (a *await) takeIn() {
+	a.inbox.drain(a.ctx, a.decide)
+	if a.root.Err() != nil {
+		a.op.StopWaiting()
+	}
+	if a.request != nil && a.request.IsReady() {
+		request, took := a.request, a.took
+		a.request, a.took = nil, nil
+		took(request)
+	}
+	a.takeNotices()
+	a.alarm.takeFired()
+}
+
+func (a *await) decide(payload []byte, kind wire.DecisionKind) (wire.DecisionReply, *wire.Refusal) {
+	return a.op.Decide(workflow.Now(a.ctx), payload, kind)
+}
+
+// wait sleeps until the given time or until something arrives, whichever is first.
+func (a *await) wait(command operation.Wait) error {
+	a.describe()
+	a.alarm.set(a.ctx, command.Until, command.Summary)
+	return workflow.Await(a.ctx, a.arrived)
+}
+
+func (a *await) arrived() bool {
+	switch {
+	case a.inbox.waiting(), a.alarm.fired():
+		return true
+	case a.request != nil && a.request.IsReady():
+		return true
+	case a.root.Err() != nil && !a.op.Stopping():
+		return true
+	default:
+		return a.noticeReady()
+	}
+}
+
+// runIsLong reports whether the next run should go on, at a moment when nothing is lost or repeated by it.
+func (a *await) runIsLong() bool {
+	if a.op.InFlight() || a.op.Stopping() {
+		return false
+	}
+	polls := a.op.Record().Counters.StatusRequestsUsed - a.requestsBefore
+	long := polls >= pollsPerRun || a.op.EntriesOfRun() >= entriesPerRun ||
+		workflow.GetInfo(a.ctx).GetContinueAsNewSuggested()
+	return long && a.op.Quiet() || a.op.EntriesOfRun() >= entriesAtMost
+}
+
+// continueAsNew carries the whole record over. Every signal was drained in this workflow task, and every update handler
+// returns before the run ends (R49).
+func (a *await) continueAsNew() error {
+	if err := a.handlersReturn(); err != nil {
+		return err
+	}
+	return workflow.NewContinueAsNewError(a.ctx, wire.WorkflowAwaitJob, a.spec, a.op.Record())
+}
+
+func (a *await) close(command operation.Close) (*wire.Outcome, error) {
+	a.alarm.clear()
+	if err := a.handlersReturn(); err != nil {
+		return nil, err
+	}
+	return &command.Outcome, nil
+}
+
+// fail ends a wait that never began. Updates that came in the meantime are told so.
+func (a *await) fail(err error) error {
+	a.inbox.drain(a.ctx, func([]byte, wire.DecisionKind) (wire.DecisionReply, *wire.Refusal) {
+		return wire.DecisionReply{}, &wire.Refusal{Reason: wire.RefusalNotOpen, Detail: "the wait did not begin"}
+	})
+	return errors.Join(a.handlersReturn(), err)
+}
+
+func (a *await) handlersReturn() error {
+	return workflow.Await(a.ctx, func() bool { return workflow.AllHandlersFinished(a.ctx) })
+}
+
+// prepare validates the spec and takes the snapshot that the wait runs by. Nothing has been sent yet, so that a
+// cancellation here simply ends the workflow as cancelled.
+func (a *await) prepare(info *workflow.Info) (wire.Prepared, error) {
+	future := a.executePrepare(wire.PrepareRequest{
+		Spec:          json.RawMessage(a.spec.Payload().GetData()),
+		StartedAt:     info.WorkflowStartTime,
+		OriginalRunID: info.OriginalRunID,
+		Start: wire.StartOptions{
+			WorkflowID:     info.WorkflowExecution.ID,
+			CronSchedule:   info.CronSchedule,
+			HasRetryPolicy: info.RetryPolicy != nil,
+			TimeoutSeconds: shortestTimeout(info.WorkflowExecutionTimeout, info.WorkflowRunTimeout),
+		},
+	})
+	if err := workflow.Await(a.ctx, func() bool { return future.IsReady() || a.root.Err() != nil }); err != nil {
+		return wire.Prepared{}, err
+	}
+	if !future.IsReady() {
+		return wire.Prepared{}, a.root.Err()
+	}
+	var prepared wire.Prepared
+	return prepared, plainError(future.Get(a.ctx, &prepared))
+}
+
+// plainError is what prepare said of the spec, without the activity around it.
+func plainError(err error) error {
+	var application *temporal.ApplicationError
+	if errors.As(err, &application) && application.Type() == wire.ErrorInvalidSpec {
+		return invalidSpec(application.Message())
+	}
+	return err
+}
+
+func invalidSpec(message string) error {
+	return temporal.NewNonRetryableApplicationError(message, wire.ErrorInvalidSpec, nil)
+}
+
+// shortestTimeout is the shorter of the timeouts that are set, in seconds and at least 1; 0: none is set.
+func shortestTimeout(timeouts ...time.Duration) int64 {
+	var shortest int64
+	for _, timeout := range timeouts {
+		if timeout > 0 && (shortest == 0 || int64(timeout/time.Second) < shortest) {
+			shortest = max(int64(timeout/time.Second), 1)
+		}
+	}
+	return shortest
+}

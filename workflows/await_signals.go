@@ -1,0 +1,87 @@
+package workflows
+
+import (
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// inbox holds the decisions that have arrived and were not handed to the core yet. Signals are received raw: a typed one
+// with a wrong type would be dropped without a word.
+type inbox struct {
+	decide, cancel, extend workflow.ReceiveChannel
+	updates                []*update
+}
+
+// update is a decision whose sender waits for the answer.
+type update struct {
+	payload []byte
+	done    bool
+	reply   wire.DecisionReply
+	refusal *wire.Refusal
+}
+
+// handler applies one decision. kind is set for the plain signals, whose payload has none.
+type handler func(payload []byte, kind wire.DecisionKind) (wire.DecisionReply, *wire.Refusal)
+
+func openInbox(ctx workflow.Context) inbox {
+	return inbox{
+		decide: workflow.GetSignalChannel(ctx, wire.SignalDecide),
+		cancel: workflow.GetSignalChannel(ctx, wire.SignalCancel),
+		extend: workflow.GetSignalChannel(ctx, wire.SignalExtend),
+	}
+}
+
+func (i *inbox) waiting() bool {
+	return i.decide.Len() > 0 || i.cancel.Len() > 0 || i.extend.Len() > 0 || len(i.updates) > 0
+}
+
+// drain hands over everything that waits, in the one order that does not depend on the order of arrival between names:
+// decide, cancel, extend, updates (R40).
+func (i *inbox) drain(ctx workflow.Context, handle handler) {
+	drainSignal(ctx, i.decide, "", handle)
+	drainSignal(ctx, i.cancel, wire.DecisionCancel, handle)
+	drainSignal(ctx, i.extend, wire.DecisionExtend, handle)
+	for _, update := range i.updates {
+		update.reply, update.refusal = handle(update.payload, "")
+		update.done = true
+	}
+	i.updates = nil
+}
+
+func drainSignal(ctx workflow.Context, channel workflow.ReceiveChannel, kind wire.DecisionKind, handle handler) {
+	for channel.Len() > 0 {
+		var raw converter.RawValue
+		channel.Receive(ctx, &raw)
+		handle(raw.Payload().GetData(), kind)
+	}
+}
+
+// handleUpdates lets the update decide queue its payload and wait for the loop to answer, in the same workflow task. The
+// validator refuses only what cannot be parsed; such an update leaves no trace in history.
+func (a *await) handleUpdates() error {
+	receive := func(_ workflow.Context, raw converter.RawValue) (wire.DecisionReply, error) {
+		item := &update{payload: raw.Payload().GetData()}
+		a.inbox.updates = append(a.inbox.updates, item)
+		if err := workflow.Await(a.ctx, func() bool { return item.done }); err != nil {
+			return wire.DecisionReply{}, err
+		}
+		if item.refusal != nil {
+			return wire.DecisionReply{}, refused(item.refusal)
+		}
+		return item.reply, nil
+	}
+	validate := func(_ workflow.Context, raw converter.RawValue) error {
+		if _, err := wire.DecodeDecision(raw.Payload().GetData()); err != nil {
+			return refused(&wire.Refusal{Reason: wire.RefusalUnparsable, Detail: err.Error()})
+		}
+		return nil
+	}
+	return workflow.SetUpdateHandlerWithOptions(a.ctx, wire.UpdateDecide, receive, workflow.UpdateHandlerOptions{Validator: validate})
+}
+
+func refused(refusal *wire.Refusal) error {
+	return temporal.NewNonRetryableApplicationError(refusal.Error(), wire.ErrorDecisionRefused, nil, refusal)
+}

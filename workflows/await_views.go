@@ -1,0 +1,84 @@
+package workflows
+
+import (
+	"errors"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/jobwait/jobwait/operation"
+	"github.com/jobwait/jobwait/wire"
+)
+
+var (
+	errNotPrepared = errors.New("the wait is being prepared; ask again in a moment")
+
+	// The search attributes in the SDK's typed form.
+	attributeProvider = temporal.NewSearchAttributeKeyKeyword(wire.AttributeProvider)
+	attributePhase    = temporal.NewSearchAttributeKeyKeyword(wire.AttributePhase)
+	attributeReason   = temporal.NewSearchAttributeKeyKeyword(wire.AttributeReason)
+	attributeDecideBy = temporal.NewSearchAttributeKeyTime(wire.AttributeDecideBy)
+)
+
+func (a *await) handleQueries() error {
+	return errors.Join(
+		query(a, wire.QueryOperation, func() wire.OperationView { return a.op.View(workflow.Now(a.ctx)) }),
+		query(a, wire.QueryEscalation, func() *wire.EscalationView { return a.op.EscalationView(workflow.Now(a.ctx)) }),
+		query(a, wire.QueryAudit, func() wire.AuditView { return a.op.Audit() }),
+	)
+}
+
+func query[T any](a *await, name string, answer func() T) error {
+	return workflow.SetQueryHandler(a.ctx, name, func() (T, error) {
+		if a.op == nil {
+			var none T
+			return none, errNotPrepared
+		}
+		return answer(), nil
+	})
+}
+
+// published is what dashboards were told last.
+type published struct {
+	phase      wire.Phase
+	escalation string
+}
+
+// publish shows the wait to dashboards by search attributes: on a change of phase, and only where prepare found them
+// registered, because an unregistered one would block the workflow.
+func (a *await) publish() error {
+	record := a.op.Record()
+	shown := published{phase: record.Phase}
+	if record.Escalation != nil {
+		shown.escalation = record.Escalation.ID
+	}
+	if shown == a.shown || !record.Prepared.AttributesRegistered {
+		return nil
+	}
+	a.shown = shown
+	return workflow.UpsertTypedSearchAttributes(a.ctx,
+		attributeProvider.ValueSet(record.Prepared.Spec.Provider),
+		attributePhase.ValueSet(string(record.Phase)),
+		a.reasonUpdate(),
+		a.decideByUpdate(),
+	)
+}
+
+// describe keeps one readable paragraph on the workflow, which costs no event.
+func (a *await) describe() {
+	workflow.SetCurrentDetails(a.ctx, operation.Message(a.op.Briefing(workflow.Now(a.ctx))))
+}
+
+func (a *await) reasonUpdate() temporal.SearchAttributeUpdate {
+	if reason := a.op.Reason(); reason != "" {
+		return attributeReason.ValueSet(string(reason))
+	}
+	return attributeReason.ValueUnset()
+}
+
+func (a *await) decideByUpdate() temporal.SearchAttributeUpdate {
+	if open := a.op.Escalation(); open != nil {
+		return attributeDecideBy.ValueSet(open.WindowEndsAt)
+	}
+	return attributeDecideBy.ValueUnset()
+}
