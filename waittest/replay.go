@@ -1,0 +1,73 @@
+package waittest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/jobwait/jobwait/workflows"
+)
+
+// ReplayOptions configure how recorded histories are replayed.
+type ReplayOptions struct {
+	// Register adds workflows. Nil: those of jobwait.
+	Register func(worker.WorkflowReplayer)
+	// DataConverter is the one the histories were written with. Nil: the SDK's default.
+	DataConverter converter.DataConverter
+}
+
+func (o ReplayOptions) withDefaults() ReplayOptions {
+	if o.Register == nil {
+		o.Register = func(replayer worker.WorkflowReplayer) { workflows.Register(replayer) }
+	}
+	if o.DataConverter == nil {
+		o.DataConverter = converter.GetDefaultDataConverter()
+	}
+	return o
+}
+
+// Replay runs today's workflow code against a recorded history as the SDK's replayer does: it sees the kinds and the
+// order of commands, and neither how long a timer is nor what an activity is given.
+func Replay(history *historypb.History, options ReplayOptions) error {
+	return replay(history, options.withDefaults())
+}
+
+// ReplayStrictly also holds every timer's length, every activity's input and time-outs, every search attribute, every
+// answer to an update and the result of the run against what was recorded, to the byte and to the nanosecond. All
+// differences are joined into one error.
+func ReplayStrictly(history *historypb.History, options ReplayOptions) error {
+	options = options.withDefaults()
+	recorded := newRecording(history, options.DataConverter)
+	err := replay(history, options, recorded.interceptor())
+	return errors.Join(err, recorded.verdict())
+}
+
+func replay(history *historypb.History, options ReplayOptions, interceptors ...interceptor.WorkerInterceptor) error {
+	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
+		DataConverter: options.DataConverter,
+		Interceptors:  interceptors,
+	})
+	if err != nil {
+		return err
+	}
+	options.Register(replayer)
+	quiet := log.NewStructuredLogger(slog.New(slog.DiscardHandler))
+	return replayer.ReplayWorkflowHistory(quiet, history)
+}
+
+// ReadHistory reads a history in the JSON that the recorder, the Temporal CLI and the Temporal UI write.
+func ReadHistory(from io.Reader) (*historypb.History, error) {
+	history, err := client.HistoryFromJSON(from, client.HistoryJSONOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("not a workflow history in JSON: %w", err)
+	}
+	return history, nil
+}

@@ -1,0 +1,320 @@
+package waittest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
+
+// recording is a history taken apart by kinds of event, with a cursor for each: the n-th timer of a replay is held
+// against the n-th timer that was recorded.
+type recording struct {
+	converter  converter.DataConverter
+	timers     []*historypb.HistoryEvent
+	activities []*historypb.HistoryEvent
+	upserts    []*historypb.HistoryEvent
+	updates    map[string]*historypb.HistoryEvent
+	last       *historypb.HistoryEvent
+
+	seen        struct{ activities, upserts int }
+	asked       []askedTimer
+	differences []error
+}
+
+// askedTimer is a timer that the replayed code asked for. One that is cancelled in the workflow task that asked for it
+// writes no event.
+type askedTimer struct {
+	ctx     workflow.Context
+	length  time.Duration
+	task    int
+	dropped bool
+}
+
+func newRecording(history *historypb.History, dc converter.DataConverter) *recording {
+	rec := &recording{converter: dc, updates: map[string]*historypb.HistoryEvent{}}
+	for _, event := range history.GetEvents() {
+		rec.file(event)
+		rec.last = event
+	}
+	return rec
+}
+
+func (r *recording) file(event *historypb.HistoryEvent) {
+	switch event.GetEventType() { //nolint:exhaustive // the other events are not the workflow's own doing
+	case enumspb.EVENT_TYPE_TIMER_STARTED:
+		r.timers = append(r.timers, event)
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
+		r.activities = append(r.activities, event)
+	case enumspb.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES:
+		r.upserts = append(r.upserts, event)
+	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED:
+		attributes := event.GetWorkflowExecutionUpdateCompletedEventAttributes()
+		r.updates[attributes.GetMeta().GetUpdateId()] = event
+	default:
+	}
+}
+
+func (r *recording) differ(format string, args ...any) {
+	r.differences = append(r.differences, fmt.Errorf(format, args...))
+}
+
+// verdict compares the timers, whose number is known only at the end, and joins all differences.
+func (r *recording) verdict() error {
+	var asked []askedTimer
+	for _, timer := range r.asked {
+		if !timer.dropped {
+			asked = append(asked, timer)
+		}
+	}
+	if len(asked) != len(r.timers) && r.closed() {
+		r.differ("%d timers were recorded, the replay asked for %d", len(r.timers), len(asked))
+	}
+	for i := range min(len(asked), len(r.timers)) {
+		event := r.timers[i]
+		want := event.GetTimerStartedEventAttributes().GetStartToFireTimeout().AsDuration()
+		if asked[i].length != want {
+			r.differ("event %d: timer of %s was recorded, the replay asked for %s", event.GetEventId(), want, asked[i].length)
+		}
+	}
+	return errors.Join(r.differences...)
+}
+
+// closed reports whether the run has ended in the history: only then must every recorded timer have been asked for.
+func (r *recording) closed() bool {
+	switch r.last.GetEventType() { //nolint:exhaustive // any other event leaves the run open
+	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED,
+		enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW:
+		return true
+	default:
+		return false
+	}
+}
+
+// settle drops the timers that were asked for and cancelled within the present workflow task.
+func (r *recording) settle(ctx workflow.Context) {
+	task := workflow.GetInfo(ctx).GetCurrentHistoryLength()
+	for i := range r.asked {
+		timer := &r.asked[i]
+		if timer.task == task && timer.ctx.Err() != nil {
+			timer.dropped = true
+		}
+	}
+}
+
+func (r *recording) timer(ctx workflow.Context, length time.Duration) {
+	r.settle(ctx)
+	r.asked = append(r.asked, askedTimer{
+		ctx: ctx, length: length, task: workflow.GetInfo(ctx).GetCurrentHistoryLength(),
+	})
+}
+
+func (r *recording) activity(ctx workflow.Context, name string, args []any) {
+	r.settle(ctx)
+	if r.seen.activities >= len(r.activities) {
+		return // plain replay complains about a command too many
+	}
+	event := r.activities[r.seen.activities]
+	r.seen.activities++
+	want := event.GetActivityTaskScheduledEventAttributes()
+	r.payloads(event, "activity "+name, want.GetInput(), args)
+	options := workflow.GetActivityOptions(ctx)
+	for _, timeout := range []struct {
+		name      string
+		want, got time.Duration
+	}{
+		{"schedule-to-start", want.GetScheduleToStartTimeout().AsDuration(), options.ScheduleToStartTimeout},
+		{"start-to-close", want.GetStartToCloseTimeout().AsDuration(), options.StartToCloseTimeout},
+		{"schedule-to-close", want.GetScheduleToCloseTimeout().AsDuration(), options.ScheduleToCloseTimeout},
+	} {
+		if timeout.got != 0 && timeout.got != timeout.want {
+			r.differ("event %d: activity %s: %s time-out of %s was recorded, the replay asked for %s",
+				event.GetEventId(), name, timeout.name, timeout.want, timeout.got)
+		}
+	}
+}
+
+// payloads holds values against recorded ones in their encoded form.
+func (r *recording) payloads(event *historypb.HistoryEvent, what string, want *commonpb.Payloads, values []any) {
+	got, err := r.converter.ToPayloads(values...)
+	if err != nil {
+		r.differ("event %d: %s: %w", event.GetEventId(), what, err)
+		return
+	}
+	if len(got.GetPayloads()) != len(want.GetPayloads()) {
+		r.differ("event %d: %s: %d values were recorded, the replay has %d",
+			event.GetEventId(), what, len(want.GetPayloads()), len(got.GetPayloads()))
+		return
+	}
+	for i, payload := range want.GetPayloads() {
+		if !bytes.Equal(payload.GetData(), got.GetPayloads()[i].GetData()) {
+			r.differ("event %d: %s: recorded %s, the replay has %s",
+				event.GetEventId(), what, payload.GetData(), got.GetPayloads()[i].GetData())
+		}
+	}
+}
+
+func (r *recording) update(id string, result any) {
+	event, ok := r.updates[id]
+	if !ok {
+		return
+	}
+	outcome := event.GetWorkflowExecutionUpdateCompletedEventAttributes().GetOutcome()
+	if outcome.GetSuccess() != nil {
+		r.payloads(event, "update "+id, outcome.GetSuccess(), []any{result})
+	} else {
+		r.differ("event %d: update %s: a refusal was recorded, the replay accepts", event.GetEventId(), id)
+	}
+}
+
+func (r *recording) updateFailed(id string, err error) {
+	event, ok := r.updates[id]
+	if !ok {
+		return
+	}
+	recorded := event.GetWorkflowExecutionUpdateCompletedEventAttributes().GetOutcome().GetFailure()
+	var application *temporal.ApplicationError
+	if recorded == nil || !errors.As(err, &application) || application.Message() != recorded.GetMessage() {
+		r.differ("event %d: update %s: recorded %q, the replay answers %q", event.GetEventId(), id, recorded.GetMessage(), err)
+	}
+}
+
+func (r *recording) upsert(ctx workflow.Context, attributes []temporal.SearchAttributeUpdate) {
+	r.settle(ctx)
+	if r.seen.upserts >= len(r.upserts) {
+		return
+	}
+	event := r.upserts[r.seen.upserts]
+	r.seen.upserts++
+	want := event.GetUpsertWorkflowSearchAttributesEventAttributes().GetSearchAttributes().GetIndexedFields()
+	got := searchAttributeFields(r.converter, attributes)
+	for name, payload := range want {
+		if !bytes.Equal(payload.GetData(), got[name]) {
+			r.differ("event %d: search attribute %s: recorded %s, the replay has %s", event.GetEventId(), name, payload.GetData(), got[name])
+		}
+	}
+}
+
+// searchAttributeFields encodes a typed update as the SDK does: an unset attribute is null.
+func searchAttributeFields(dc converter.DataConverter, updates []temporal.SearchAttributeUpdate) map[string][]byte {
+	fields := map[string][]byte{}
+	attributes := temporal.NewSearchAttributes(updates...)
+	for key, value := range attributes.GetUntypedValues() {
+		if payload, err := dc.ToPayload(value); err == nil {
+			fields[key.GetName()] = payload.GetData()
+		}
+	}
+	return fields
+}
+
+// ended holds the end of a run against the recorded one.
+func (r *recording) ended(ctx workflow.Context, result any, err error) {
+	r.settle(ctx)
+	switch r.last.GetEventType() { //nolint:exhaustive // any other event leaves the run open
+	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED:
+		want := r.last.GetWorkflowExecutionCompletedEventAttributes().GetResult()
+		if err == nil {
+			r.payloads(r.last, "result", want, []any{result})
+		}
+	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:
+		want := r.last.GetWorkflowExecutionFailedEventAttributes().GetFailure().GetMessage()
+		var application *temporal.ApplicationError
+		if errors.As(err, &application) && application.Message() != want {
+			r.differ("event %d: failure: recorded %q, the replay has %q", r.last.GetEventId(), want, application.Message())
+		}
+	default:
+	}
+}
+
+func (r *recording) continued(ctx workflow.Context, args []any) {
+	r.settle(ctx)
+	if attributes := r.last.GetWorkflowExecutionContinuedAsNewEventAttributes(); attributes != nil {
+		r.payloads(r.last, "input of the next run", attributes.GetInput(), args)
+	}
+}
+
+func (r *recording) interceptor() interceptor.WorkerInterceptor {
+	return &strictInterceptor{recorded: r}
+}
+
+type strictInterceptor struct {
+	interceptor.WorkerInterceptorBase
+	recorded *recording
+}
+
+func (i *strictInterceptor) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+	inbound := &strictInbound{recorded: i.recorded}
+	inbound.Next = next
+	return inbound
+}
+
+type strictInbound struct {
+	interceptor.WorkflowInboundInterceptorBase
+	recorded *recording
+}
+
+func (i *strictInbound) Init(next interceptor.WorkflowOutboundInterceptor) error {
+	outbound := &strictOutbound{recorded: i.recorded}
+	outbound.Next = next
+	return i.Next.Init(outbound)
+}
+
+func (i *strictInbound) ExecuteWorkflow(ctx workflow.Context, in *interceptor.ExecuteWorkflowInput) (any, error) {
+	result, err := i.Next.ExecuteWorkflow(ctx, in)
+	i.recorded.ended(ctx, result, err)
+	return result, err
+}
+
+func (i *strictInbound) ExecuteUpdate(ctx workflow.Context, in *interceptor.UpdateInput) (any, error) {
+	id := workflow.GetCurrentUpdateInfo(ctx).ID
+	result, err := i.Next.ExecuteUpdate(ctx, in)
+	if err != nil {
+		i.recorded.updateFailed(id, err)
+	} else {
+		i.recorded.update(id, result)
+	}
+	return result, err
+}
+
+type strictOutbound struct {
+	interceptor.WorkflowOutboundInterceptorBase
+	recorded *recording
+}
+
+func (o *strictOutbound) Await(ctx workflow.Context, condition func() bool) error {
+	o.recorded.settle(ctx)
+	return o.Next.Await(ctx, condition)
+}
+
+func (o *strictOutbound) NewTimer(ctx workflow.Context, length time.Duration) workflow.Future {
+	o.recorded.timer(ctx, length)
+	return o.Next.NewTimer(ctx, length)
+}
+
+func (o *strictOutbound) NewTimerWithOptions(ctx workflow.Context, length time.Duration, options workflow.TimerOptions) workflow.Future {
+	o.recorded.timer(ctx, length)
+	return o.Next.NewTimerWithOptions(ctx, length, options)
+}
+
+func (o *strictOutbound) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+	o.recorded.activity(ctx, name, args)
+	return o.Next.ExecuteActivity(ctx, name, args...)
+}
+
+func (o *strictOutbound) UpsertTypedSearchAttributes(ctx workflow.Context, attributes ...temporal.SearchAttributeUpdate) error {
+	o.recorded.upsert(ctx, attributes)
+	return o.Next.UpsertTypedSearchAttributes(ctx, attributes...)
+}
+
+func (o *strictOutbound) NewContinueAsNewError(ctx workflow.Context, wfn any, args ...any) error {
+	o.recorded.continued(ctx, args)
+	return o.Next.NewContinueAsNewError(ctx, wfn, args...)
+}
