@@ -182,7 +182,7 @@ func (s *Server) command(ctx context.Context, opts Options, uiPort int) *exec.Cm
 	cmd := exec.CommandContext(ctx, opts.Executable.Path, s.arguments(opts, uiPort)...)
 	cmd.SysProcAttr = childAttributes()
 	// Never the caller's own file: a child that inherits it keeps a `go test` waiting after a crash.
-	cmd.Stdout, cmd.Stderr = io.Discard, s.stderr
+	cmd.Stderr = s.stderr
 	if opts.LogWriter != nil {
 		cmd.Stdout, cmd.Stderr = onlyWriter{opts.LogWriter}, io.MultiWriter(s.stderr, opts.LogWriter)
 	}
