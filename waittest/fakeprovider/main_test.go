@@ -43,6 +43,14 @@ func TestRunServesAScriptAndLogs(t *testing.T) {
 	require.True(t, entries[1].Authorized)
 }
 
+func TestTheComposeDemoHasAScriptThatCanBePlayed(t *testing.T) {
+	t.Parallel()
+	script, err := config{script: filepath.Join("..", "..", "deploy", "demo-jobs.json")}.readScript()
+	require.NoError(t, err)
+	require.NotEmpty(t, script.Jobs)
+	require.NotNil(t, script.Default)
+}
+
 func TestRunRefuses(t *testing.T) {
 	t.Parallel()
 	bad := filepath.Join(t.TempDir(), "bad.json")
