@@ -58,7 +58,7 @@ type Provider struct {
 	defaultSteps *JobScript
 }
 
-// NewProvider starts a provider. Close ends it.
+// NewProvider starts a provider. Close ends it; no context does, because tests of what happens after one ends need a provider too.
 func NewProvider(opts ProviderOptions) (*Provider, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err

@@ -132,7 +132,7 @@ func (c config) readScript() (waittest.ProviderScript, error) {
 }
 
 func serve(ctx context.Context, opts waittest.ProviderOptions, stdout io.Writer) error {
-	provider, err := waittest.NewProvider(opts) //nolint:contextcheck // it lives until Close, not as long as a context
+	provider, err := waittest.NewProvider(opts)
 	if err != nil {
 		return err
 	}
