@@ -1,14 +1,28 @@
 package statetables
 
 import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
 	"io/fs"
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
-//go:embed all:tables
+//go:embed tables
 var builtin embed.FS
 
-//go:embed all:demo
+//go:embed demo
 var demo embed.FS
 
 // Builtin holds the tables that come with jobwait, without the demonstration provider.
@@ -25,7 +39,10 @@ func sub(files embed.FS, dir string) fs.FS {
 	return below
 }
 
-// Source is one place tables are read from: every *.yaml and *.yml file at the top of FS.
+// maxTableBytes bounds one table file.
+const maxTableBytes = 256 << 10
+
+// Source is one place that tables are read from: every *.yaml and *.yml file at the top of FS.
 type Source struct {
 	// Name stands before file names in error texts; empty for the built-in tables.
 	Name string
@@ -39,7 +56,33 @@ type Set struct {
 
 // Load reads, compiles and checks every table of every source and runs its examples. The error joins the faults of all
 // files, each as "file.yaml:14: what is wrong; what to write instead". A provider may stand in one file only.
-func Load(_ ...Source) (*Set, error) { return &Set{}, nil }
+func Load(sources ...Source) (*Set, error) {
+	set := &Set{tables: map[string]*Table{}}
+	files := map[string]string{}
+	var faults []error
+	for _, source := range sources {
+		names, err := tableFiles(source.FS)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", source.Name, err))
+		}
+		for _, name := range names {
+			file := path.Join(source.Name, name)
+			table, errs := loadFile(source.FS, name, file)
+			faults = append(faults, errs...)
+			if table == nil {
+				continue
+			}
+			if other, ok := files[table.provider]; ok {
+				faults = append(faults, fmt.Errorf("%s:1: provider %q is in %s too; a provider has one table, remove one of them", file, table.provider, other))
+			}
+			files[table.provider], set.tables[table.provider] = file, table
+		}
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	return set, nil
+}
 
 // Table is the table of a provider.
 func (s *Set) Table(provider string) (*Table, bool) {
@@ -48,4 +91,99 @@ func (s *Set) Table(provider string) (*Table, bool) {
 }
 
 // Providers lists the providers of the set, sorted.
-func (s *Set) Providers() []string { return nil }
+func (s *Set) Providers() []string { return slices.Sorted(maps.Keys(s.tables)) }
+
+func tableFiles(files fs.FS) ([]string, error) {
+	entries, err := fs.ReadDir(files, ".")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, entry := range entries {
+		extension := path.Ext(entry.Name())
+		if !entry.IsDir() && (extension == ".yaml" || extension == ".yml") {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, nil
+}
+
+// loadFile reads one table; every fault of it carries file and line.
+func loadFile(files fs.FS, name, file string) (*Table, []error) {
+	data, err := readLimited(files, name)
+	if err != nil {
+		return nil, []error{fmt.Errorf("%s:1: %w", file, err)}
+	}
+	table, faults := parseTable(data)
+	slices.SortFunc(faults, func(a, b fault) int { return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.text, b.text)) })
+	errs := make([]error, len(faults))
+	for i, fault := range faults {
+		errs[i] = fmt.Errorf("%s:%d: %s", file, fault.line, fault.text)
+	}
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	return table, nil
+}
+
+func readLimited(files fs.FS, name string) ([]byte, error) {
+	file, err := files.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(file, maxTableBytes+1))
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, err
+	}
+	if len(data) > maxTableBytes {
+		return nil, fmt.Errorf("longer than %d bytes; a table is one provider's", maxTableBytes)
+	}
+	return data, nil
+}
+
+// parseTable decodes, compiles and checks one table and runs its examples.
+func parseTable(data []byte) (*Table, []fault) {
+	decoder := &decoder{lines: map[string]int{}}
+	var doc document
+	root, err := parseYAML(data)
+	if err != nil {
+		return nil, []fault{*err}
+	}
+	decoder.decode(root, "", reflect.ValueOf(&doc).Elem())
+	if len(decoder.faults) > 0 {
+		return nil, decoder.faults
+	}
+	builder := &builder{decoder: decoder, doc: &doc, table: &Table{}}
+	builder.build()
+	sum := sha256.Sum256(data)
+	builder.table.digest = "sha256:" + hex.EncodeToString(sum[:])
+	if len(decoder.faults) == 0 {
+		builder.runExamples()
+	}
+	return builder.table, decoder.faults
+}
+
+// parseYAML reads one YAML document.
+func parseYAML(data []byte) (*yaml.Node, *fault) {
+	reader := yaml.NewDecoder(bytes.NewReader(data))
+	var document, next yaml.Node
+	if err := reader.Decode(&document); err != nil {
+		return nil, yamlFault(err)
+	}
+	if err := reader.Decode(&next); !errors.Is(err, io.EOF) {
+		return nil, &fault{line: max(next.Line, 1), text: "a second document begins; write one table a file"}
+	}
+	return document.Content[0], nil
+}
+
+// yamlFault takes the line out of the YAML library's text.
+func yamlFault(err error) *fault {
+	if errors.Is(err, io.EOF) {
+		return &fault{line: 1, text: "the file is empty; write a table"}
+	}
+	line, text := 1, strings.TrimPrefix(err.Error(), "yaml: ")
+	if _, scanErr := fmt.Sscanf(text, "line %d:", &line); scanErr == nil {
+		_, text, _ = strings.Cut(text, ": ")
+	}
+	return &fault{line: line, text: "not YAML: " + text}
+}

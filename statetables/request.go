@@ -3,7 +3,10 @@ package statetables
 import (
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/jobwait/jobwait/wire"
 )
@@ -25,10 +28,11 @@ type Request struct {
 
 // Auth says where a credential goes. The zero value: the provider is asked without one.
 type Auth struct {
-	// Header carries Prefix and the secret; Basic sends base64 of the secret ("user:password") instead.
+	// Header carries Prefix and the secret.
 	Header string
 	Prefix string
-	Basic  bool
+	// Basic sends the secret, which is "user:password", in base64.
+	Basic bool
 	// Query names the query parameter that carries the secret, where a provider wants it in the URL.
 	Query string
 }
@@ -36,41 +40,170 @@ type Auth struct {
 // Needed says whether a credential must be given.
 func (a Auth) Needed() bool { return a.Header != "" || a.Query != "" }
 
-// Authorize returns the request with the secret where the table wants it. A URL that carries a secret must not be
-// logged.
+// Authorize returns the request with the secret where the table wants it; without auth it is the same request. A URL
+// that carries a secret must not be logged.
 func (r Request) Authorize(secret string) Request {
-	r.Header = maps.Clone(r.Header)
-	if r.Header == nil {
-		r.Header = map[string]string{}
+	if r.Auth.Query != "" {
+		r.URL = withQuery(r.URL, []string{r.Auth.Query + "=" + wire.EscapeSegment(secret)})
+		return r
+	}
+	if r.Auth.Header == "" {
+		return r
 	}
 	if r.Auth.Basic {
 		secret = base64.StdEncoding.EncodeToString([]byte(secret))
 	}
-	if r.Auth.Header != "" {
-		r.Header[r.Auth.Header] = r.Auth.Prefix + secret
+	r.Header = maps.Clone(r.Header)
+	if r.Header == nil {
+		r.Header = map[string]string{}
 	}
+	r.Header[r.Auth.Header] = r.Auth.Prefix + secret
 	return r
-}
-
-// URLRejectedError refuses a status URL that a spec or an answer handed out. Its text holds nothing of the URL.
-type URLRejectedError struct {
-	// Rule is the rule that the URL breaks.
-	Rule string
-}
-
-func (e *URLRejectedError) Error() string { return "status URL: " + e.Rule }
-
-// StatusRequest is the one GET that asks for the job's status. The error is a *URLRejectedError where the URL is not
-// one the table accepts.
-func (t *Table) StatusRequest(_ wire.Target) (Request, error) {
-	return Request{}, errors.New("statetables: not built yet")
-}
-
-// CancelRequest is the documented cancel call. The error is ErrNoCancel where the table has none, a *URLRejectedError
-// where the URL is not one the table accepts.
-func (t *Table) CancelRequest(_ wire.Target) (Request, error) {
-	return Request{}, errors.New("statetables: not built yet")
 }
 
 // ErrNoCancel says that a table documents no cancel call.
 var ErrNoCancel = errors.New("the table documents no cancel call")
+
+// call is one documented request: the status GET or the cancel.
+type call struct {
+	method  string
+	url     template
+	query   map[string]template
+	headers map[string]template
+	body    *bodyTemplate
+}
+
+// reach is what bounds where a table's requests go.
+type reach struct {
+	auth         Auth
+	origins      []template
+	statusQuery  []string
+	polls        bool // the status URL is the submission's
+	allowPrivate bool
+}
+
+// StatusRequest is the one GET that asks for the job's status. The error is a *URLRejectedError where the URL is not
+// one the table accepts.
+func (t *Table) StatusRequest(target wire.Target) (Request, error) {
+	if t.nextURL == nil || target.StatusURL == "" || t.reach.polls {
+		return t.request(t.status, target)
+	}
+	next := t.status
+	next.url, next.query = template{parts: []part{{}, {name: "status_url"}, {}}}, nil
+	return t.request(next, target)
+}
+
+// CancelRequest is the documented cancel call. The error is ErrNoCancel where the table has none, a *URLRejectedError
+// where the URL is not one the table accepts.
+func (t *Table) CancelRequest(target wire.Target) (Request, error) {
+	if t.cancel == nil {
+		return Request{}, ErrNoCancel
+	}
+	return t.request(t.cancel.call, target)
+}
+
+func (t *Table) request(call call, target wire.Target) (Request, error) {
+	named := valuesOf(target, t.defaults)
+	address, origins, err := t.address(call, target, named)
+	if err != nil {
+		return Request{}, err
+	}
+	header, err := renderHeaders(call.headers, named)
+	if err != nil {
+		return Request{}, err
+	}
+	body, err := call.body.render(named)
+	if err != nil {
+		return Request{}, err
+	}
+	return Request{
+		Method: call.method, URL: address, Header: header, Body: body, Auth: t.reach.auth, Origins: origins,
+		AllowPrivateNetwork: t.reach.allowPrivate,
+	}, nil
+}
+
+// address is the URL of a call and the origins it may have.
+func (t *Table) address(call call, target wire.Target, named values) (string, []string, error) {
+	query := renderQuery(call.query, named)
+	origins, err := t.origins(named)
+	if err != nil {
+		return "", nil, err
+	}
+	if after, ok := call.url.afterStatusURL(); ok {
+		accepted, err := acceptURL(target.StatusURL, origins)
+		return withQuery(extend(target.StatusURL, after.plain(named)), query), accepted, err
+	}
+	text, err := call.url.url(named)
+	if err != nil {
+		return "", nil, err
+	}
+	accepted, err := acceptURL(text, origins)
+	return withQuery(text, query), accepted, err
+}
+
+// origins are those the table lists and, where it builds the status URL itself, that URL's.
+func (t *Table) origins(named values) ([]string, error) {
+	var all []string
+	for _, listed := range t.reach.origins {
+		origin, err := parseOrigin(listed.plain(named))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, origin)
+	}
+	if t.reach.polls {
+		return all, nil
+	}
+	text, err := t.status.url.url(named)
+	if err != nil {
+		return nil, err
+	}
+	built, err := parseAbsolute(text)
+	if err != nil {
+		return nil, err
+	}
+	if own := originOf(built); built.Scheme == "https" && !slices.Contains(all, own) {
+		all = append(all, own)
+	}
+	return all, nil
+}
+
+// extend puts suffix behind the path of a URL and before its query.
+func extend(whole, suffix string) string {
+	address, query, found := strings.Cut(whole, "?")
+	if !found {
+		return address + suffix
+	}
+	return address + suffix + "?" + query
+}
+
+func withQuery(address string, query []string) string {
+	if len(query) == 0 {
+		return address
+	}
+	separator := "?"
+	if strings.Contains(address, "?") {
+		separator = "&"
+	}
+	return address + separator + strings.Join(query, "&")
+}
+
+func renderQuery(query map[string]template, named values) []string {
+	rendered := make([]string, 0, len(query))
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		rendered = append(rendered, name+"="+wire.EscapeSegment(query[name].plain(named)))
+	}
+	return rendered
+}
+
+func renderHeaders(headers map[string]template, named values) (map[string]string, error) {
+	rendered := make(map[string]string, len(headers))
+	for name, value := range headers {
+		text, err := value.header(named)
+		if err != nil {
+			return nil, fmt.Errorf("header %q: %w", name, err)
+		}
+		rendered[name] = text
+	}
+	return rendered, nil
+}

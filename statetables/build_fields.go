@@ -1,0 +1,122 @@
+package statetables
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// buildFields compiles what is read besides the state.
+func (b *builder) buildFields() {
+	b.table.jobID = b.expression("job_id", b.doc.JobID, wantsText)
+	b.table.errorCode = b.expression("error.code", b.doc.Error.Code, wantsText)
+	b.table.errorMessage = b.expression("error.message", b.doc.Error.Message, wantsText)
+	b.table.progress = b.expression("progress", b.doc.Progress, wantsText)
+	b.table.requestID = b.expression("request_id", b.doc.RequestID, wantsText)
+	b.table.nextURL = b.expression("next_url", b.doc.NextURL, wantsText)
+	b.table.updatedAt = b.moment("updated_at", b.doc.UpdatedAt)
+	b.table.expiresAt = b.moment("expires_at", b.doc.ExpiresAt)
+	b.buildResult()
+	b.buildHints()
+}
+
+func (b *builder) buildResult() {
+	for _, name := range slices.Sorted(maps.Keys(b.doc.Result)) {
+		path, written := "result."+name, b.doc.Result[name]
+		if !nameShape.MatchString(name) {
+			b.fail(path, "result: %q: write a lower-case name like output_file", name)
+		}
+		if (written.Read == "") == (written.URL == "") {
+			b.fail(path, "%s: write where it stands (%s: body.url), or the URL it is derived from (%s: {url: https://host/{job_id}/content})", path, name, name)
+			continue
+		}
+		found := reference{name: name, read: b.expression(path, written.Read, wantsText)}
+		if written.URL != "" {
+			found.url = b.urlTemplate(path+".url", written.URL, false)
+		}
+		b.table.result = append(b.table.result, found)
+	}
+}
+
+var (
+	formats = []string{formatUnixS, formatUnixMS, formatUnixSString, formatRFC3339, formatHTTPDate}
+	units   = append([]string{unitS, unitMS}, formats...)
+)
+
+func (b *builder) moment(path string, written *timeDoc) *moment {
+	if written == nil {
+		return nil
+	}
+	if written.Read == "" {
+		b.fail(path, "%s has no read; write where it stands, like read: body.%s", path, path)
+	}
+	if !slices.Contains(formats, written.Format) {
+		b.fail(path, "%s: format %q; a time has its format: write one of %s", path, written.Format, list(formats))
+	}
+	found := &moment{read: b.expression(path+".read", written.Read, wantsText), format: written.Format}
+	if written.Zone == "" {
+		return found
+	}
+	zone, ok := parseZone(written.Zone)
+	if !ok || written.Format != formatRFC3339 {
+		b.fail(path, "%s: zone %q; write UTC or an offset like +02:00, and only with format rfc3339", path, written.Zone)
+	}
+	found.zone = zone
+	return found
+}
+
+func (b *builder) buildHints() {
+	for i, written := range b.doc.Hints {
+		path := fmt.Sprintf("hints[%d]", i)
+		if written.Read == "" {
+			b.fail(path, `%s has no read; write where it stands, like read: header["retry-after-ms"]`, path)
+		}
+		if !slices.Contains(units, written.Unit) {
+			b.fail(path, "%s: unit %q; a hint has its unit: write one of %s", path, written.Unit, list(units))
+		}
+		b.table.hints = append(b.table.hints, hint{read: b.expression(path+".read", written.Read, wantsText), unit: written.Unit})
+	}
+}
+
+func (b *builder) buildSchedule() {
+	written := b.doc.Schedule
+	b.optional("schedule.initial_delay_seconds", written.InitialDelaySeconds, 0, 604_800)
+	b.optional("schedule.base_delay_seconds", written.BaseDelaySeconds, 1, 86_400)
+	b.optional("schedule.max_delay_seconds", written.MaxDelaySeconds, 1, 86_400)
+	b.optional("schedule.min_delay_seconds", written.MinDelaySeconds, 1, 86_400)
+	b.optional("schedule.request_timeout_seconds", written.RequestTimeoutSeconds, 1, 300)
+	if base, most := written.BaseDelaySeconds, written.MaxDelaySeconds; base != nil && most != nil && *base > *most {
+		b.fail("schedule.max_delay_seconds", "schedule: max_delay_seconds %d is less than base_delay_seconds %d", *most, *base)
+	}
+	advice := &b.table.advice
+	advice.Schedule.InitialDelaySeconds = written.InitialDelaySeconds
+	advice.Schedule.BaseDelaySeconds = written.BaseDelaySeconds
+	advice.Schedule.MaxDelaySeconds = written.MaxDelaySeconds
+	advice.Schedule.MinDelaySeconds = written.MinDelaySeconds
+	advice.Schedule.RequestTimeoutSeconds = written.RequestTimeoutSeconds
+	advice.FloorSeconds = b.seconds("schedule.floor", written.Floor, 86_400)
+	advice.CapSeconds = b.seconds("schedule.cap", written.Cap, 86_400)
+	advice.RetentionSeconds = b.seconds("retention", b.doc.Retention, 10*366*86_400)
+	if advice.CapSeconds != 0 && advice.FloorSeconds > advice.CapSeconds {
+		b.fail("schedule.cap", "schedule: cap %d s is below floor %d s, so that no delay is allowed", advice.CapSeconds, advice.FloorSeconds)
+	}
+	for i, limit := range b.doc.RateLimits {
+		b.cite(fmt.Sprintf("rate_limits[%d]", i), limit.Source)
+	}
+}
+
+func (b *builder) optional(path string, value *int, least, most int) {
+	if value != nil {
+		b.between(path, *value, least, most)
+	}
+}
+
+// seconds reads a number of seconds that is the provider's word; 0 where nothing is written.
+func (b *builder) seconds(path string, written *secondsDoc, most int) int {
+	if written == nil {
+		return 0
+	}
+	b.cite(path, written.Source)
+	b.between(path+".seconds", written.Seconds, 1, most)
+	return written.Seconds
+}
