@@ -2,12 +2,9 @@ package waittest
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 
 	historypb "go.temporal.io/api/history/v1"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/log"
@@ -22,6 +19,8 @@ type ReplayOptions struct {
 	Register func(worker.WorkflowReplayer)
 	// DataConverter is the one the histories were written with. Nil: the SDK's default.
 	DataConverter converter.DataConverter
+	// Interceptors sit between the workflow code and the comparison, so that a test can play a change of the code.
+	Interceptors []interceptor.WorkerInterceptor
 }
 
 func (o ReplayOptions) withDefaults() ReplayOptions {
@@ -37,7 +36,8 @@ func (o ReplayOptions) withDefaults() ReplayOptions {
 // Replay runs today's workflow code against a recorded history as the SDK's replayer does: it sees the kinds and the
 // order of commands, and neither how long a timer is nor what an activity is given.
 func Replay(history *historypb.History, options ReplayOptions) error {
-	return replay(history, options.withDefaults())
+	options = options.withDefaults()
+	return replay(history, options, options.Interceptors...)
 }
 
 // ReplayStrictly also holds every timer's length, every activity's input and time-outs, every search attribute, every
@@ -46,7 +46,7 @@ func Replay(history *historypb.History, options ReplayOptions) error {
 func ReplayStrictly(history *historypb.History, options ReplayOptions) error {
 	options = options.withDefaults()
 	recorded := newRecording(history, options.DataConverter)
-	err := replay(history, options, recorded.interceptor())
+	err := replay(history, options, append([]interceptor.WorkerInterceptor{recorded.interceptor()}, options.Interceptors...)...)
 	return errors.Join(err, recorded.verdict())
 }
 
@@ -61,13 +61,4 @@ func replay(history *historypb.History, options ReplayOptions, interceptors ...i
 	options.Register(replayer)
 	quiet := log.NewStructuredLogger(slog.New(slog.DiscardHandler))
 	return replayer.ReplayWorkflowHistory(quiet, history)
-}
-
-// ReadHistory reads a history in the JSON that the recorder, the Temporal CLI and the Temporal UI write.
-func ReadHistory(from io.Reader) (*historypb.History, error) {
-	history, err := client.HistoryFromJSON(from, client.HistoryJSONOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("not a workflow history in JSON: %w", err)
-	}
-	return history, nil
 }

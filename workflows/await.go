@@ -189,7 +189,10 @@ func (a *await) fail(err error) error {
 	a.inbox.drain(a.ctx, func([]byte, wire.DecisionKind) (wire.DecisionReply, *wire.Refusal) {
 		return wire.DecisionReply{}, &wire.Refusal{Reason: wire.RefusalNotOpen, Detail: "the wait did not begin"}
 	})
-	return errors.Join(a.handlersReturn(), err)
+	if unfinished := a.handlersReturn(); unfinished != nil {
+		return unfinished
+	}
+	return err
 }
 
 func (a *await) handlersReturn() error {

@@ -1,55 +1,241 @@
 package workflows_test
 
 import (
-	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/testsuite"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
-	"github.com/jobwait/jobwait/workflows"
 )
 
-func TestThin(t *testing.T) {
-	var suite testsuite.WorkflowTestSuite
-	env := suite.NewTestWorkflowEnvironment()
-	workflows.Register(env)
-	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	env.SetStartTime(start)
-	polls := 0
-	env.RegisterActivityWithOptions(func(_ context.Context, r wire.PrepareRequest) (wire.Prepared, error) {
-		spec, err := wire.DecodeSpec(r.Spec)
-		if err != nil {
-			return wire.Prepared{}, err
+func TestWaitPollsUntilSuccess(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(n int, _ wire.PollRequest) (wire.PollResult, error) {
+		if n < 4 {
+			return running()
 		}
-		return operation.Prepare(spec, r.StartedAt, operation.Knowledge{})
-	}, activity.RegisterOptions{Name: wire.ActivityPrepare})
-	env.RegisterActivityWithOptions(func(_ context.Context, r wire.PollRequest) (wire.PollResult, error) {
-		polls++
-		job := &wire.JobFact{RawState: "running", Category: wire.CategoryPending}
-		if polls == 4 {
-			job = &wire.JobFact{RawState: "done", Category: wire.CategorySuccess, Result: map[string]string{"file": "x"}}
-		}
-		return wire.PollResult{Observation: &wire.Observation{Answer: wire.AnswerRead, HTTPStatus: 200, Job: job}}, nil
-	}, activity.RegisterOptions{Name: wire.ActivityPollStatus})
-	env.ExecuteWorkflow(wire.WorkflowAwaitJob, wire.Spec{
-		OperationID: "op", Provider: "p", Account: "a", ProviderJobID: "j", DeadlineAt: start.Add(time.Hour),
-		MaxStatusRequests: 10, MaxTransportFailures: 2,
+		return succeeded()
 	})
-	require.NoError(t, env.GetWorkflowError())
-	var out wire.Outcome
-	require.NoError(t, env.GetWorkflowResult(&out))
-	t.Logf("%+v", out)
-	v, err := env.QueryWorkflow(wire.QueryAudit)
-	require.NoError(t, err)
-	var view wire.AuditView
-	require.NoError(t, v.Get(&view))
-	for _, e := range view.Entries {
-		t.Log(operation.Story(e))
+	outcome := w.run(spec())
+
+	require.Equal(t, wire.StatusSucceeded, outcome.Status)
+	require.Empty(t, outcome.Reason)
+	require.Equal(t, map[string]string{"file": "https://files.example.com/1.csv"}, outcome.Result)
+	require.Equal(t, wire.Counters{StatusRequestsUsed: 4}, outcome.Counters)
+	require.Equal(t, map[string]int{"200": 4}, outcome.Answers)
+	require.Len(t, w.timers, 4, "one timer a poll")
+	for i, raw := range []time.Duration{5, 10, 20, 40} {
+		require.GreaterOrEqual(t, w.timers[i], raw*time.Second/2)
+		require.LessOrEqual(t, w.timers[i], raw*time.Second)
 	}
-	require.Zero(t, operation.VerifyChain("", view.Entries))
+	audit := w.audit()
+	require.Equal(t, outcome.AuditHead, audit.Head)
+	require.Len(t, audit.Entries, outcome.AuditEntries)
+	require.Zero(t, operation.VerifyChain("", audit.Entries))
+}
+
+// W4, R49: a wait of 2,000 polls goes on over several runs with its counters, its deadline and an unbroken audit.
+func TestTwoThousandPollsContinueAsNew(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(n int, _ wire.PollRequest) (wire.PollResult, error) {
+		if n < 2000 {
+			return running()
+		}
+		return succeeded()
+	})
+	long := spec()
+	long.DeadlineAt, long.MaxStatusRequests = start.Add(100*24*time.Hour), 2500
+	head, used := "", 0
+	outcome, runs := w.runAll(long, func(carried wire.Record) {
+		audit := w.audit()
+		require.Zero(t, operation.VerifyChain(head, audit.Entries), "the chain goes on over runs")
+		head = audit.Head
+		require.Equal(t, head, carried.AuditHead)
+		require.LessOrEqual(t, len(audit.Entries), 1000)
+		require.Greater(t, carried.Counters.StatusRequestsUsed, used)
+		used = carried.Counters.StatusRequestsUsed
+		require.Equal(t, long.DeadlineAt, carried.Limits.DeadlineAt)
+		require.Equal(t, start, carried.OpenedAt.UTC())
+	})
+	require.GreaterOrEqual(t, runs, 3)
+	require.Equal(t, wire.StatusSucceeded, outcome.Status)
+	require.Equal(t, 2000, outcome.StatusRequestsUsed)
+	last := w.audit()
+	require.Zero(t, operation.VerifyChain(head, last.Entries))
+	require.Equal(t, outcome.AuditEntries, last.FirstSeq+len(last.Entries)-1)
+}
+
+func TestOnlyAContinuedRunMayBringARecord(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.ExecuteWorkflow(wire.WorkflowAwaitJob, spec(), wire.Record{Phase: wire.PhasePolling})
+	require.ErrorContains(t, w.GetWorkflowError(), "start with the spec alone")
+	requireInvalidSpec(t, w.GetWorkflowError())
+	require.Empty(t, w.polls)
+}
+
+// R28: what cannot be run fails with one clear line and sends nothing.
+func TestBadSpecFailsTheWorkflow(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		input any
+		want  string
+	}{
+		"no deadline":   {map[string]any{"operation_id": "o", "provider": "p", "account": "a", "provider_job_id": "j", "max_status_requests": 1, "max_transport_failures": 1}, "deadline_at is missing"},
+		"unknown field": {map[string]any{"deadline": "soon"}, `field "deadline" is not known`},
+		"wrong type":    {map[string]any{"max_status_requests": "many"}, `field "max_status_requests": a string where a whole number belongs`},
+		"not an object": {"wait, please", "a JSON object is wanted, got a string"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, nil)
+			w.ExecuteWorkflow(wire.WorkflowAwaitJob, test.input)
+			require.ErrorContains(t, w.GetWorkflowError(), test.want)
+			requireInvalidSpec(t, w.GetWorkflowError())
+			require.Empty(t, w.polls)
+		})
+	}
+}
+
+func requireInvalidSpec(t *testing.T, err error) {
+	t.Helper()
+	var application *temporal.ApplicationError
+	require.ErrorAs(t, err, &application)
+	require.Equal(t, wire.ErrorInvalidSpec, application.Type())
+	require.True(t, application.NonRetryable())
+}
+
+// R24, T4: an activity that never left the queue proves that nothing was sent; the reservation stays used.
+func TestRequestStuckInTheQueueIsNotSent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(int, wire.PollRequest) (wire.PollResult, error) {
+		return wire.PollResult{}, temporal.NewTimeoutError(enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START, nil)
+	})
+	none := spec()
+	none.Escalation.EscalateOn = []wire.Reason{}
+	outcome := w.run(none)
+	require.Equal(t, wire.ReasonDeadlineExceeded, outcome.Reason)
+	require.Equal(t, wire.Counters{StatusRequestsUsed: 1}, outcome.Counters, "used, and no transport failure")
+	require.Contains(t, events(w), wire.EventRequestNotSent)
+	require.Len(t, w.polls, 1)
+}
+
+// R32: a lost worker leaves a request that may have been sent; it counts as sent and as a transport failure.
+func TestLostRequestCountsAsSent(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string]error{
+		"start-to-close time-out": temporal.NewTimeoutError(enumspb.TIMEOUT_TYPE_START_TO_CLOSE, nil),
+		"activity that panicked":  errors.New("panic"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, func(n int, _ wire.PollRequest) (wire.PollResult, error) {
+				if n == 1 {
+					return wire.PollResult{}, lost
+				}
+				return succeeded()
+			})
+			outcome := w.run(spec())
+			require.Equal(t, wire.StatusSucceeded, outcome.Status)
+			require.Equal(t, wire.Counters{StatusRequestsUsed: 2, TransportFailuresUsed: 1}, outcome.Counters)
+			require.Equal(t, map[string]int{"200": 1, "lost": 1}, outcome.Answers)
+			require.Len(t, w.polls, 2, "R2: never retried by Temporal")
+		})
+	}
+}
+
+// R48: cancelling the workflow means to stop waiting; nothing is cancelled at the provider.
+func TestCancellingTheWorkflowStopsWaiting(t *testing.T) {
+	t.Parallel()
+	t.Run("between polls", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, func(int, wire.PollRequest) (wire.PollResult, error) { return running() })
+		w.RegisterDelayedCallback(w.CancelWorkflow, time.Minute)
+		outcome := w.run(spec())
+		require.Equal(t, wire.StatusUnresolved, outcome.Status)
+		require.Equal(t, wire.ReasonWaitCancelled, outcome.Reason)
+		require.Empty(t, w.cancels)
+	})
+	t.Run("while a request is in flight its terminal answer decides", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, nil)
+		w.poll = func(int, wire.PollRequest) (wire.PollResult, error) {
+			w.CancelWorkflow()
+			return succeeded()
+		}
+		outcome := w.run(spec())
+		require.Equal(t, wire.StatusSucceeded, outcome.Status)
+	})
+	t.Run("while a decision is open", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, func(int, wire.PollRequest) (wire.PollResult, error) { return state("paused", wire.CategoryUnknown) })
+		w.RegisterDelayedCallback(w.CancelWorkflow, time.Hour)
+		outcome := w.run(spec())
+		require.Equal(t, wire.ReasonWaitCancelled, outcome.Reason)
+		require.False(t, outcome.Undecided)
+	})
+}
+
+// T6, R37: a slow message does not move the window; its lapse is not a refusal.
+func TestSlowNotificationDoesNotHoldUpTheWindow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(int, wire.PollRequest) (wire.PollResult, error) { return state("paused", wire.CategoryUnknown) })
+	w.notify = func(wire.NotifyRequest) error { return errors.New("mail server is down") }
+	short := spec()
+	short.Escalation.DecisionWindowSeconds, short.Escalation.ReminderSeconds = new(300), new(0)
+	outcome := w.run(short)
+	require.Equal(t, wire.StatusUnresolved, outcome.Status)
+	require.True(t, outcome.Undecided)
+	require.Equal(t, wire.ReasonUnknownState, outcome.Reason)
+	var opened, closed time.Time
+	for _, entry := range w.audit().Entries {
+		switch entry.Event { //nolint:exhaustive // only these two count
+		case wire.EventEscalated:
+			opened = entry.At
+		case wire.EventNotified:
+			require.Equal(t, "not delivered", entry.Detail)
+		default:
+		}
+	}
+	closed = outcome.ClosedAt
+	require.Equal(t, 300*time.Second, closed.Sub(opened).Round(time.Second))
+}
+
+// W2: of 200 windows of 24 h that are answered within a second, none leaves its timer behind.
+func TestAnsweredWindowsLeaveNoTimers(t *testing.T) {
+	t.Parallel()
+	const windows = 50 // max_extensions allows 100; several waits make up the number
+	for range 4 {
+		w := newWorld(t, nil)
+		w.poll = func(n int, _ wire.PollRequest) (wire.PollResult, error) {
+			if n > windows {
+				return succeeded()
+			}
+			w.RegisterDelayedCallback(func() {
+				w.SignalWorkflow(wire.SignalDecide, w.openDecision("d-"+string(rune('0'+n)), extend(0, 1)))
+			}, time.Second)
+			return state("paused", wire.CategoryUnknown)
+		}
+		many := spec()
+		many.MaxStatusRequests, many.Escalation.MaxExtensions = 100, new(windows)
+		many.Escalation.ReminderSeconds = new(0)
+		many.DeadlineAt = start.Add(30 * 24 * time.Hour)
+		outcome := w.run(many)
+		require.Equal(t, wire.StatusSucceeded, outcome.Status)
+		require.Equal(t, windows, w.dropped, "every window's timer was cancelled")
+		require.Equal(t, 2*windows+1, len(w.timerIDs), "a poll and a window each")
+	}
+}
+
+func events(w *world) []wire.Event {
+	var out []wire.Event
+	for _, entry := range w.audit().Entries {
+		out = append(out, entry.Event)
+	}
+	return out
 }

@@ -1,0 +1,228 @@
+// Package bed is a whole jobwait on one machine: a Temporal development server, a scripted provider, a client, and
+// workers that run in this process. The tests of the whole and the recorder of histories lie on it.
+package bed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/jobwait/jobwait/activities"
+	"github.com/jobwait/jobwait/internal/devserver"
+	"github.com/jobwait/jobwait/statetables"
+	"github.com/jobwait/jobwait/waittest"
+	"github.com/jobwait/jobwait/wire"
+	"github.com/jobwait/jobwait/workflows"
+)
+
+// Key is what the provider's Authorization must say after "Bearer ".
+const Key = "bed-key"
+
+// Options say how the server runs.
+type Options struct {
+	// Server overrides how the development server is run; Executable is found if empty.
+	Server devserver.Options
+	// Progress is told what starts, and how long building Temporal may take; nil tells nobody.
+	Progress io.Writer
+}
+
+// Bed is everything a wait needs around it.
+type Bed struct {
+	Server   *devserver.Server
+	Client   client.Client
+	Provider *waittest.Provider
+}
+
+// Open starts the server and the provider and connects. Close ends them.
+func Open(ctx context.Context, options Options) (*Bed, error) {
+	server, err := startServer(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	bed := &Bed{Server: server}
+	if bed.Provider, err = waittest.NewProvider(waittest.ProviderOptions{Key: Key}); err != nil {
+		return nil, errors.Join(err, bed.Close())
+	}
+	bed.Client, err = client.DialContext(ctx, client.Options{
+		HostPort: server.Address, Namespace: server.Namespace, Logger: Quiet(),
+	})
+	if err != nil {
+		return nil, errors.Join(err, bed.Close())
+	}
+	return bed, nil
+}
+
+func startServer(ctx context.Context, options Options) (*devserver.Server, error) {
+	if options.Server.Executable.Path == "" {
+		found, err := devserver.Find(ctx, options.Progress)
+		if err != nil {
+			return nil, err
+		}
+		options.Server.Executable = found
+	}
+	return devserver.Start(ctx, options.Server)
+}
+
+// Quiet is a logger for clients and workers of which nobody wants to read.
+func Quiet() log.Logger { return log.NewStructuredLogger(slog.New(slog.DiscardHandler)) }
+
+// Close ends what Open started.
+func (b *Bed) Close() error {
+	var errs []error
+	if b.Client != nil {
+		b.Client.Close()
+	}
+	if b.Provider != nil {
+		errs = append(errs, b.Provider.Close())
+	}
+	return errors.Join(append(errs, b.Server.Stop())...)
+}
+
+// WorkerOptions say how a worker of this process runs. The zero value is a stock worker with the demo table and the
+// provider's key as the credential "demo".
+type WorkerOptions struct {
+	// TaskQueue defaults to wire.DefaultTaskQueue.
+	TaskQueue string
+	// Credentials replaces the credentials.
+	Credentials activities.CredentialSource
+	// Worker are the SDK's options.
+	Worker worker.Options
+	// Client replaces the bed's.
+	Client client.Client
+}
+
+// Work starts a worker and returns what stops it.
+func (b *Bed) Work(options WorkerOptions) (stop func(), err error) {
+	if options.TaskQueue == "" {
+		options.TaskQueue = wire.DefaultTaskQueue
+	}
+	if options.Client == nil {
+		options.Client = b.Client
+	}
+	if options.Credentials == nil {
+		options.Credentials = Credentials{"demo": b.Credential("1", Key)}
+	}
+	tables, err := statetables.Load(statetables.Source{Name: "demo", FS: statetables.Demo()})
+	if err != nil {
+		return nil, err
+	}
+	acts, err := activities.New(activities.Options{
+		Tables: tables, Credentials: options.Credentials, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return nil, err
+	}
+	running := worker.New(options.Client, options.TaskQueue, options.Worker)
+	workflows.Register(running)
+	acts.Register(running)
+	return running.Stop, running.Start()
+}
+
+// Credentials are credentials in memory.
+type Credentials map[string]activities.Credential
+
+// Credential implements activities.CredentialSource.
+func (c Credentials) Credential(_ context.Context, name string) (activities.Credential, error) {
+	if credential, ok := c[name]; ok {
+		return credential, nil
+	}
+	return activities.Credential{}, fmt.Errorf("%w %q", activities.ErrUnknownCredential, name)
+}
+
+// Credential is one version of a credential for the bed's provider.
+func (b *Bed) Credential(version, key string) activities.Credential {
+	return activities.Credential{
+		Version: version, Origins: []string{b.Provider.URL()},
+		Read: func(context.Context) (activities.Secret, error) { return activities.NewSecret(key) },
+	}
+}
+
+// Spec is a patient spec for a job of the bed's provider, asked every second.
+func (b *Bed) Spec(job string) wire.Spec {
+	one := 1
+	return wire.Spec{
+		OperationID: "op-" + job, Provider: "demo-export", Account: "acct-42", ProviderJobID: job,
+		StatusURL: b.Provider.StatusURL(job), CredentialRef: "demo",
+		DeadlineAt: time.Now().Add(10 * time.Minute), MaxStatusRequests: 12, MaxTransportFailures: 3,
+		Schedule: wire.Schedule{BaseDelaySeconds: &one, MaxDelaySeconds: &one, RequestTimeoutSeconds: new(2)},
+	}
+}
+
+// Start starts the wait for a spec under its one workflow id.
+func (b *Bed) Start(ctx context.Context, spec wire.Spec) (client.WorkflowRun, error) {
+	return b.StartOn(ctx, wire.DefaultTaskQueue, spec)
+}
+
+// StartOn starts a wait on a task queue of its own.
+func (b *Bed) StartOn(ctx context.Context, taskQueue string, spec wire.Spec) (client.WorkflowRun, error) {
+	return b.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID:                                       wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID),
+		TaskQueue:                                taskQueue,
+		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
+		WorkflowExecutionErrorWhenAlreadyStarted: true,
+	}, wire.WorkflowAwaitJob, spec)
+}
+
+// Outcome waits for the end of a wait, over all its runs.
+func (b *Bed) Outcome(ctx context.Context, run client.WorkflowRun) (wire.Outcome, error) {
+	var outcome wire.Outcome
+	return outcome, run.Get(ctx, &outcome)
+}
+
+// View asks a wait how it stands.
+func (b *Bed) View(ctx context.Context, workflowID string) (wire.OperationView, error) {
+	var view wire.OperationView
+	answer, err := b.Client.QueryWorkflow(ctx, workflowID, "", wire.QueryOperation)
+	if err != nil {
+		return view, err
+	}
+	return view, answer.Get(&view)
+}
+
+// Until follows a run by its history, looks at it after every workflow task, and returns the first view that is wanted.
+func (b *Bed) Until(ctx context.Context, run client.WorkflowRun, wanted func(wire.OperationView) bool) (wire.OperationView, error) {
+	events := b.Client.GetWorkflowHistory(ctx, run.GetID(), run.GetRunID(), true, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		event, err := events.Next()
+		if err != nil {
+			return wire.OperationView{}, err
+		}
+		if event.GetEventType() != enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+			continue
+		}
+		if view, err := b.View(ctx, run.GetID()); err == nil && wanted(view) {
+			return view, nil
+		}
+	}
+	return wire.OperationView{}, errors.New("the run ended before it was as wanted")
+}
+
+// Escalated waits for the next escalation of a run.
+func (b *Bed) Escalated(ctx context.Context, run client.WorkflowRun) (wire.EscalationView, error) {
+	view, err := b.Until(ctx, run, func(view wire.OperationView) bool { return view.Escalation != nil })
+	if err != nil {
+		return wire.EscalationView{}, err
+	}
+	return *view.Escalation, nil
+}
+
+// Decide sends a decision as an update and returns the answer.
+func (b *Bed) Decide(ctx context.Context, workflowID string, decision wire.Decision) (wire.DecisionReply, error) {
+	var reply wire.DecisionReply
+	handle, err := b.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: workflowID, UpdateName: wire.UpdateDecide, Args: []any{decision},
+		WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err != nil {
+		return reply, err
+	}
+	return reply, handle.Get(ctx, &reply)
+}

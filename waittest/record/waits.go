@@ -1,0 +1,308 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/jobwait/jobwait/internal/bed"
+	"github.com/jobwait/jobwait/internal/devserver"
+	"github.com/jobwait/jobwait/waittest"
+	"github.com/jobwait/jobwait/wire"
+)
+
+// wait is one history to record: what the provider does, what the spec says, and what people do.
+type wait struct {
+	name   string
+	script waittest.JobScript
+	spec   func(*wire.Spec)
+	people func(ctx context.Context, b *bed.Bed, run client.WorkflowRun) error
+}
+
+// group is a set of waits that share a server.
+type group struct {
+	server devserver.Options
+	waits  []wait
+}
+
+func groups() []group {
+	return []group{
+		{server: devserver.Options{SearchAttributes: true, FastTimers: true}, waits: slices(polling(), stops(), cancels(), resets())},
+		{
+			// The server suggests continue-as-new early, so that a short wait has several runs.
+			server: devserver.Options{
+				SearchAttributes: true, FastTimers: true,
+				DynamicConfig: []string{"limit.historyCount.suggestContinueAsNew=60"},
+			},
+			waits: continued(),
+		},
+	}
+}
+
+func slices(parts ...[]wait) []wait {
+	var all []wait
+	for _, part := range parts {
+		all = append(all, part...)
+	}
+	return all
+}
+
+func (g group) record(ctx context.Context, waits []wait, dir string, progress io.Writer) error {
+	b, err := bed.Open(ctx, bed.Options{Server: g.server, Progress: progress})
+	if err != nil {
+		return err
+	}
+	stop, err := b.Work(bed.WorkerOptions{
+		Credentials: bed.Credentials{"demo": b.Credential("1", bed.Key), "other": b.Credential("1", bed.Key), "wrong": b.Credential("1", "wrong-key")},
+		Worker:      worker.Options{Identity: "recorder"},
+	})
+	if err != nil {
+		return errors.Join(err, b.Close())
+	}
+	var all errgroup.Group
+	for _, w := range waits {
+		all.Go(func() error { return w.record(ctx, b, dir, progress) })
+	}
+	err = all.Wait()
+	stop()
+	return errors.Join(err, b.Close())
+}
+
+// record plays one wait to its end and writes the history of each of its runs.
+func (w wait) record(ctx context.Context, b *bed.Bed, dir string, progress io.Writer) error {
+	if err := b.Provider.Set(w.name, w.script); err != nil {
+		return err
+	}
+	spec := b.Spec(w.name)
+	if w.spec != nil {
+		w.spec(&spec)
+	}
+	run, err := b.Start(ctx, spec)
+	if err != nil {
+		return fmt.Errorf("%s: %w", w.name, err)
+	}
+	if w.people != nil {
+		if err := w.people(ctx, b, run); err != nil {
+			return fmt.Errorf("%s: %w", w.name, err)
+		}
+	}
+	if _, err := b.Outcome(ctx, b.Client.GetWorkflow(ctx, run.GetID(), "")); err != nil {
+		return fmt.Errorf("%s: %w", w.name, err)
+	}
+	return w.save(ctx, b, run.GetID(), dir, progress)
+}
+
+func (w wait) save(ctx context.Context, b *bed.Bed, workflowID, dir string, progress io.Writer) error {
+	runs, err := runsOf(ctx, b, workflowID)
+	if err != nil {
+		return err
+	}
+	for i, runID := range runs {
+		name := w.name
+		if len(runs) > 1 {
+			name += "_run" + strconv.Itoa(i+1)
+		}
+		history, err := waittest.FetchHistory(ctx, b.Client, workflowID, runID)
+		if err != nil {
+			return err
+		}
+		if err := write(dir, name, history); err != nil {
+			return err
+		}
+		fmt.Fprintf(progress, "record: %s, %d events\n", name, len(history.GetEvents()))
+	}
+	return nil
+}
+
+// runsOf follows the chain of runs backwards from the latest one.
+func runsOf(ctx context.Context, b *bed.Bed, workflowID string) ([]string, error) {
+	described, err := b.Client.DescribeWorkflowExecution(ctx, workflowID, "")
+	if err != nil {
+		return nil, err
+	}
+	var runs []string
+	for runID := described.GetWorkflowExecutionInfo().GetExecution().GetRunId(); runID != ""; {
+		runs = append([]string{runID}, runs...)
+		events := b.Client.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		first, err := events.Next()
+		if err != nil {
+			return nil, err
+		}
+		runID = first.GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId()
+	}
+	return runs, nil
+}
+
+// resetAfter resets a run to the workflow task that completed with the given event.
+func resetAfter(ctx context.Context, b *bed.Bed, run client.WorkflowRun, event int64) error {
+	_, err := b.Client.ResetWorkflowExecution(ctx, &workflowservice.ResetWorkflowExecutionRequest{
+		Namespace:                 b.Server.Namespace,
+		WorkflowExecution:         &commonpb.WorkflowExecution{WorkflowId: run.GetID(), RunId: run.GetRunID()},
+		Reason:                    "recorded reset",
+		WorkflowTaskFinishEventId: event,
+		RequestId:                 "reset-" + run.GetID(),
+	})
+	return err
+}
+
+// decide answers the open escalation by an update.
+func decide(fill func(*wire.Decision)) func(context.Context, *bed.Bed, client.WorkflowRun) error {
+	return func(ctx context.Context, b *bed.Bed, run client.WorkflowRun) error {
+		open, err := b.Escalated(ctx, run)
+		if err != nil {
+			return err
+		}
+		_, err = b.Decide(ctx, run.GetID(), decision(open.ID, fill))
+		return err
+	}
+}
+
+// signal answers the open escalation by a signal of the given name.
+func signal(name string, fill func(*wire.Decision)) func(context.Context, *bed.Bed, client.WorkflowRun) error {
+	return func(ctx context.Context, b *bed.Bed, run client.WorkflowRun) error {
+		open, err := b.Escalated(ctx, run)
+		if err != nil {
+			return err
+		}
+		return b.Client.SignalWorkflow(ctx, run.GetID(), "", name, decision(open.ID, fill))
+	}
+}
+
+func decision(escalationID string, fill func(*wire.Decision)) wire.Decision {
+	d := wire.Decision{
+		DecisionID: "d-" + escalationID, EscalationID: escalationID, DecidedBy: "ana@example.com", Comment: "recorded",
+	}
+	fill(&d)
+	return d
+}
+
+func extend(seconds, requests int) func(*wire.Decision) {
+	return func(d *wire.Decision) {
+		d.Kind, d.Seconds, d.StatusRequests = wire.DecisionExtend, seconds, requests
+	}
+}
+
+func kind(kind wire.DecisionKind) func(*wire.Decision) {
+	return func(d *wire.Decision) { d.Kind = kind }
+}
+
+var done = waittest.Succeeded("https://files.example.com/done.csv") //nolint:gochecknoglobals // a constant in all but the language
+
+func polling() []wait {
+	return []wait{
+		{name: "success", script: waittest.Script(
+			waittest.State("queued"), waittest.Status(503).RetryAfter("2"), waittest.State("running").RetryAfter("Wed, 21 Oct 2015 07:28:00 GMT"),
+			waittest.State("running").PollAfter(2), done)},
+		{name: "provider_failure", script: waittest.Script(waittest.State("running"), waittest.Failed("E42", "disk full"))},
+		{name: "wait_cancelled", script: waittest.Script(waittest.State("running")), people: func(ctx context.Context, b *bed.Bed, run client.WorkflowRun) error {
+			if _, err := b.Provider.AwaitRequests(ctx, "wait_cancelled", 2); err != nil {
+				return err
+			}
+			return b.Client.CancelWorkflow(ctx, run.GetID(), "")
+		}},
+	}
+}
+
+func stops() []wait {
+	bad := waittest.Status(502)
+	soon := func(after time.Duration) func(*wire.Spec) {
+		return func(spec *wire.Spec) { spec.DeadlineAt = time.Now().Add(after) }
+	}
+	return []wait{
+		{name: "unknown_state_extended", script: waittest.Script(waittest.State("paused"), done), people: decide(extend(60, 4))},
+		{name: "unknown_state_treated_as_pending", script: waittest.Script(waittest.State("paused").Times(2), done),
+			people: signal(wire.SignalDecide, func(d *wire.Decision) {
+				d.Kind, d.RawState, d.StatusRequests = wire.DecisionTreatAsPending, "paused", 4
+			})},
+		{name: "request_budget_extended", script: waittest.Script(waittest.State("running").Times(3), done),
+			spec: func(spec *wire.Spec) { spec.MaxStatusRequests = 2 }, people: signal(wire.SignalExtend, extendPlain(4))},
+		{name: "transport_budget_closed", script: waittest.Script(bad), people: decide(kind(wire.DecisionClose))},
+		{name: "rate_limited_extended", script: waittest.Script(waittest.Status(429).RetryAfter("1").Times(3), done),
+			people: decide(func(d *wire.Decision) { extend(60, 3)(d); d.RateLimited = 2 })},
+		{name: "deadline_extended", script: waittest.Script(waittest.State("running").PollAfter(4), waittest.State("running").PollAfter(30), done),
+			spec: soon(12 * time.Second), people: decide(extend(60, 4))},
+		{name: "retry_after_past_deadline", script: waittest.Script(waittest.Status(503).RetryAfter("3600")), people: decide(kind(wire.DecisionClose))},
+		{name: "business_deadline_waived", script: waittest.Script(waittest.State("running").Times(6), done),
+			spec:   func(spec *wire.Spec) { spec.BusinessDeadlineAt = new(time.Now().Add(5 * time.Second)) },
+			people: decide(func(d *wire.Decision) { extend(60, 4)(d); d.PastBusinessDeadline = true })},
+		{name: "authorization_denied_other_credential", script: waittest.Script(done),
+			spec:   func(spec *wire.Spec) { spec.CredentialRef = "wrong" },
+			people: decide(func(d *wire.Decision) { d.Kind, d.CredentialRef = wire.DecisionUseCredential, "other" })},
+		{name: "success_without_result_accepted", script: waittest.Script(waittest.State("succeeded")), people: decide(kind(wire.DecisionAcceptResult))},
+		{name: "malformed_closed", script: waittest.Script(waittest.Raw("text/html", "<html>sign in</html>")), people: decide(kind(wire.DecisionClose))},
+		{name: "partial_accepted", script: waittest.Script(waittest.Step{State: "partially_succeeded", ResultURL: "https://files.example.com/part.csv"}),
+			people: decide(kind(wire.DecisionAcceptResult))},
+		{name: "needs_input_lapsed", script: waittest.Script(waittest.State("awaiting_review")),
+			spec: func(spec *wire.Spec) { spec.Escalation.DecisionWindowSeconds = new(60) }},
+		{name: "refused_then_extended", script: waittest.Script(waittest.State("paused"), done), people: refusedThenExtended},
+	}
+}
+
+func extendPlain(requests int) func(*wire.Decision) {
+	return func(d *wire.Decision) { d.StatusRequests = requests }
+}
+
+// refusedThenExtended sends two decisions that do not apply, by signal and by update, before one that does.
+func refusedThenExtended(ctx context.Context, b *bed.Bed, run client.WorkflowRun) error {
+	open, err := b.Escalated(ctx, run)
+	if err != nil {
+		return err
+	}
+	if err := b.Client.SignalWorkflow(ctx, run.GetID(), "", wire.SignalDecide, "not a decision"); err != nil {
+		return err
+	}
+	if _, err := b.Decide(ctx, run.GetID(), decision("op#9-00000000", extend(60, 4))); err == nil {
+		return errors.New("a decision for another escalation was accepted")
+	}
+	_, err = b.Decide(ctx, run.GetID(), decision(open.ID, extend(60, 4)))
+	return err
+}
+
+func cancels() []wait {
+	return []wait{
+		{name: "cancel_confirmed", script: waittest.Script(waittest.State("running")), people: cancelWhilePolling("cancel_confirmed")},
+		{name: "cancel_despite_success", script: waittest.Script(waittest.State("running")).OnCancel(waittest.Status(409), done),
+			people: cancelWhilePolling("cancel_despite_success")},
+	}
+}
+
+func cancelWhilePolling(job string) func(context.Context, *bed.Bed, client.WorkflowRun) error {
+	return func(ctx context.Context, b *bed.Bed, run client.WorkflowRun) error {
+		if _, err := b.Provider.AwaitRequests(ctx, job, 2); err != nil {
+			return err
+		}
+		return b.Client.SignalWorkflow(ctx, run.GetID(), "", wire.SignalCancel, decision("", func(*wire.Decision) {}))
+	}
+}
+
+func resets() []wait {
+	return []wait{{
+		name: "history_reset", script: waittest.Script(waittest.State("running").Times(3), done),
+		people: func(ctx context.Context, b *bed.Bed, run client.WorkflowRun) error {
+			if _, err := b.Provider.AwaitRequests(ctx, "history_reset", 2); err != nil {
+				return err
+			}
+			if err := resetAfter(ctx, b, run, 4); err != nil {
+				return err
+			}
+			return decide(extend(60, 4))(ctx, b, b.Client.GetWorkflow(ctx, run.GetID(), ""))
+		},
+	}}
+}
+
+func continued() []wait {
+	return []wait{{
+		name: "continue_as_new", script: waittest.Script(waittest.State("running").Times(14), done),
+		spec: func(spec *wire.Spec) { spec.MaxStatusRequests = 30 },
+	}}
+}
