@@ -7,6 +7,10 @@ const (
 	// DefaultTaskQueue is the task queue of the stock worker and of the starter unless told otherwise.
 	DefaultTaskQueue = "jobwait"
 
+	// MemoOperationID is the memo field in which a start repeats the operation id, so that waits can be found by it in a
+	// list, which shows memos and no inputs. A wait without it works as well.
+	MemoOperationID = "operation_id"
+
 	// SignalDecide and UpdateDecide carry a Decision.
 	SignalDecide = "decide"
 	UpdateDecide = "decide"

@@ -1,0 +1,134 @@
+package workercmd
+
+import (
+	"errors"
+		"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/jobwait/jobwait"
+	"github.com/jobwait/jobwait/activities"
+	"github.com/jobwait/jobwait/internal/connect"
+	"github.com/jobwait/jobwait/statetables"
+	"github.com/jobwait/jobwait/wire"
+)
+
+const usage = `worker waits for external jobs: it runs the workflow AwaitJob and sends its status requests.
+
+  worker --credentials credentials.yaml
+  worker --credentials credentials.yaml --tables ./tables --policy policy.yaml
+  worker --demo                          also knows demo-export, the provider of the demonstration
+
+` + connect.Settings + `
+
+SIGTERM and SIGINT stop it: it takes no new work and lets requests in flight finish, for --stop-timeout at most. A second
+signal ends it at once. Give its supervisor a longer grace period than that. Logs go to stderr.
+
+Exit codes: 0 stopped by a signal, 1 error, 2 wrong usage.
+
+Flags:
+`
+
+// config is what the command line says.
+type config struct {
+	credentials, tables, policy string
+	taskQueue                   string
+	demo                        bool
+	healthAddr, metricsAddr     string
+	stopTimeout                 time.Duration
+	logLevel                    slog.Level
+	logFormat                   string
+}
+
+// usageError is a wrong command line.
+type usageError struct{ error }
+
+func parse(args []string, stdout io.Writer) (config, error) {
+	c := config{}
+	flags := pflag.NewFlagSet("worker", pflag.ContinueOnError)
+	flags.SortFlags = false
+	flags.Usage = func() { _, _ = io.WriteString(stdout, usage+flags.FlagUsagesWrapped(100)) }
+	c.define(flags)
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		return config{}, err
+	case err != nil:
+		return config{}, usageError{err}
+	case flags.NArg() > 0:
+		return config{}, usageError{fmt.Errorf("argument %q: there are only flags", flags.Arg(0))}
+	}
+	return c, c.validate()
+}
+
+func (c *config) define(flags *pflag.FlagSet) {
+	flags.StringVar(&c.credentials, "credentials", "", "`file` that names credentials and where they may be sent; without it only providers without auth can be asked")
+	flags.StringVar(&c.tables, "tables", "", "`directory` with state tables of your own, beside the built-in ones")
+	flags.StringVar(&c.policy, "policy", "", "`file` that caps what specs may ask for")
+	flags.StringVar(&c.taskQueue, "task-queue", wire.DefaultTaskQueue, "`name` of the task queue to work on")
+	flags.BoolVar(&c.demo, "demo", false, "also load the table of demo-export, which accepts loopback addresses only")
+	flags.StringVar(&c.healthAddr, "health-addr", "", "`host:port` of GET /healthz: 200 while it works, 503 before and after (default off)")
+	flags.StringVar(&c.metricsAddr, "metrics-addr", "", "`host:port` of GET /metrics for Prometheus (default off)")
+	flags.DurationVar(&c.stopTimeout, "stop-timeout", jobwait.DefaultStopTimeout, "how long a request in flight may go on after a signal; longer than the request_timeout_seconds of your specs")
+	flags.TextVar(&c.logLevel, "log-level", &c.logLevel, "`level` from which on lines are logged: debug, info, warn, error")
+	flags.StringVar(&c.logFormat, "log-format", "text", "`format` of log lines: text, json")
+}
+
+func (c *config) validate() error {
+	switch {
+	case c.taskQueue == "":
+		return usageError{errors.New("--task-queue is empty; leave it out for " + wire.DefaultTaskQueue)}
+	case c.logFormat != "text" && c.logFormat != "json":
+		return usageError{fmt.Errorf("--log-format %q is not one of text and json", c.logFormat)}
+	case c.stopTimeout <= 0:
+		return usageError{fmt.Errorf("--stop-timeout %s: a request in flight needs time to finish; give a duration above 0", c.stopTimeout)}
+	}
+	for name, address := range map[string]string{"--health-addr": c.healthAddr, "--metrics-addr": c.metricsAddr} {
+		if _, _, err := net.SplitHostPort(address); address != "" && err != nil {
+			return usageError{fmt.Errorf("%s %q is not host:port, such as 127.0.0.1:9101", name, address)}
+		}
+	}
+	return nil
+}
+
+func (c *config) logger(stderr io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.logLevel}
+	if c.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(stderr, options))
+	}
+	return slog.New(slog.NewTextHandler(stderr, options))
+}
+
+// options reads every file that the flags name, so that a fault in one is told before anything connects.
+func (c *config) options(logger *slog.Logger) (jobwait.Options, error) {
+	tables, err := statetables.Load(c.sources()...)
+	if err != nil {
+		return jobwait.Options{}, err
+	}
+	options := jobwait.Options{Tables: tables, Logger: logger}
+	if c.credentials != "" {
+		options.Credentials = activities.CredentialsFile(c.credentials)
+	}
+	if c.policy != "" {
+		if options.Policy, err = activities.LoadPolicy(c.policy); err != nil {
+			return jobwait.Options{}, err
+		}
+	}
+	return options, options.Validate()
+}
+
+func (c *config) sources() []statetables.Source {
+	sources := []statetables.Source{{FS: statetables.Builtin()}}
+	if c.demo {
+		sources = append(sources, statetables.Source{Name: "demo", FS: statetables.Demo()})
+	}
+	if c.tables != "" {
+		sources = append(sources, statetables.Source{Name: c.tables, FS: os.DirFS(c.tables)})
+	}
+	return sources
+}

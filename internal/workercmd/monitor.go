@@ -1,0 +1,93 @@
+package workercmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/opentelemetry"
+)
+
+// monitor is what an operator can ask a worker over HTTP. Both endpoints are off unless they have an address.
+type monitor struct {
+	// working says that tasks are being taken.
+	working atomic.Bool
+	// handler receives the metrics; nil when nobody can read them.
+	handler client.MetricsHandler
+	servers []*http.Server
+}
+
+// newMonitor listens at once, so that an address that is taken is told before anything connects.
+func newMonitor(ctx context.Context, healthAddr, metricsAddr string) (*monitor, error) {
+	m := &monitor{}
+	if healthAddr != "" {
+		if err := m.serve(ctx, "--health-addr", healthAddr, "GET /healthz", http.HandlerFunc(m.health)); err != nil {
+			return nil, err
+		}
+	}
+	if metricsAddr == "" {
+		return m, nil
+	}
+	registry := prometheus.NewRegistry()
+	handler, err := metricsHandler(registry)
+	if err != nil {
+		return nil, errors.Join(err, m.close())
+	}
+	m.handler = handler
+	scrape := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	if err := m.serve(ctx, "--metrics-addr", metricsAddr, "GET /metrics", scrape); err != nil {
+		return nil, errors.Join(err, m.close())
+	}
+	return m, nil
+}
+
+// metricsHandler carries the SDK's metrics and jobwait's counters to Prometheus.
+func metricsHandler(registry *prometheus.Registry) (client.MetricsHandler, error) {
+	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry), otelprometheus.WithoutScopeInfo())
+	if err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	provider := metric.NewMeterProvider(metric.WithReader(exporter))
+	return opentelemetry.NewMetricsHandler(opentelemetry.MetricsHandlerOptions{
+		Meter: provider.Meter("jobwait"), UseMonotonicCounters: true,
+	}), nil
+}
+
+func (m *monitor) serve(ctx context.Context, flag, address, pattern string, handler http.Handler) error {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", flag, address, err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle(pattern, handler)
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	m.servers = append(m.servers, server)
+	go func() { _ = server.Serve(listener) }() // it ends with close
+	return nil
+}
+
+func (m *monitor) health(w http.ResponseWriter, _ *http.Request) {
+	if !m.working.Load() {
+		http.Error(w, "not working", http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = fmt.Fprintln(w, "ok")
+}
+
+func (m *monitor) close() error {
+	var err error
+	for _, server := range m.servers {
+		err = errors.Join(err, server.Close())
+	}
+	return err
+}

@@ -1,0 +1,137 @@
+// Package workercmd is the stock worker as a command.
+package workercmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/jobwait/jobwait"
+	"github.com/jobwait/jobwait/internal/connect"
+)
+
+// Main runs the command and ends the process with its exit code.
+func Main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(exitCode(err, os.Stderr))
+}
+
+func exitCode(err error, stderr io.Writer) int {
+	switch {
+	case err == nil, errors.Is(err, pflag.ErrHelp):
+		return 0
+	case errors.As(err, new(usageError)):
+		report(stderr, err, "worker --help lists the flags")
+		return 2
+	case errors.As(err, new(*connect.UnreachableError)):
+		report(stderr, err, "start a server with `temporal server start-dev`, or set TEMPORAL_ADDRESS")
+		return 1
+	default:
+		report(stderr, err, "")
+		return 1
+	}
+}
+
+func report(stderr io.Writer, err error, hint string) {
+	_, _ = fmt.Fprintln(stderr, "jobwait: error:", err)
+	if hint != "" {
+		_, _ = fmt.Fprintln(stderr, "jobwait: hint:", hint)
+	}
+}
+
+// run works until the context ends. Whatever can be wrong with flags and files is found before it connects.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	config, err := parse(args, stdout)
+	if err != nil {
+		return err
+	}
+	logger := config.logger(stderr)
+	options, err := config.options(logger)
+	if err != nil {
+		return err
+	}
+	plugin, err := jobwait.NewPlugin(options)
+	if err != nil {
+		return err
+	}
+	monitor, err := newMonitor(ctx, config.healthAddr, config.metricsAddr)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = monitor.close() }()
+	return work(ctx, config, plugin, monitor, logger)
+}
+
+func work(ctx context.Context, config config, plugin worker.Plugin, monitor *monitor, logger *slog.Logger) error {
+	settings, err := connect.Options(logger, false)
+	if err != nil {
+		return err
+	}
+	settings.MetricsHandler = monitor.handler
+	c, err := connect.Dial(ctx, settings)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := registerAttributes(ctx, c, settings.Namespace, logger); err != nil {
+		return err
+	}
+	fatal := make(chan error, 1)
+	w := worker.New(c, config.taskQueue, workerOptions(config, plugin, fatal))
+	if err := w.Start(); err != nil {
+		return err
+	}
+	monitor.working.Store(true)
+	logger.InfoContext(ctx, "waiting for work", "address", settings.HostPort, "namespace", settings.Namespace,
+		"task_queue", config.taskQueue, "identity", settings.Identity)
+	err = untilStopped(ctx, fatal)
+	monitor.working.Store(false)
+	logger.InfoContext(ctx, "stopping; requests in flight may finish", "at_most", config.stopTimeout)
+	w.Stop()
+	return err
+}
+
+// workerOptions scale the pollers with the load: with the SDK's two, a burst of new waits starves behind those that are
+// polling already. The sticky cache keeps the SDK's 10,000 workflows, about 300 MB when it is full.
+func workerOptions(config config, plugin worker.Plugin, fatal chan<- error) worker.Options {
+	autoscaling := worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{})
+	return worker.Options{
+		Plugins:                     []worker.Plugin{plugin},
+		WorkflowTaskPollerBehavior:  autoscaling,
+		ActivityTaskPollerBehavior:  autoscaling,
+		WorkerStopTimeout:           config.stopTimeout,
+		DisableRegistrationAliasing: true,
+		OnFatalError:                func(err error) { fatal <- err },
+	}
+}
+
+func untilStopped(ctx context.Context, fatal <-chan error) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-fatal:
+		return fmt.Errorf("the worker cannot go on: %w", err)
+	}
+}
+
+// registerTimeout bounds how long the start of a worker waits for search attributes to become known.
+const registerTimeout = 20 * time.Second
+
+func registerAttributes(ctx context.Context, c client.Client, namespace string, logger *slog.Logger) error {
+	ctx, cancel := context.WithTimeout(ctx, registerTimeout)
+	defer cancel()
+	return (&registrar{client: c, namespace: namespace, logger: logger}).register(ctx)
+}

@@ -1,0 +1,151 @@
+package jobwait
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// StartOptions say how a wait is started. The zero value suits the stock worker.
+type StartOptions struct {
+	// TaskQueue is the worker's. Empty: wire.DefaultTaskQueue.
+	TaskQueue string
+	// DataConverter is the client's own, where it has one: it reads the owner's spec for an AlreadyOwnedError, and nothing
+	// else. Nil: the SDK's default.
+	DataConverter converter.DataConverter
+}
+
+// Start starts the wait for a job and does not wait for its end; run.Get gives the wire.Outcome.
+//
+// It checks nothing of the spec: what cannot be run fails the workflow with an application error of type
+// wire.ErrorInvalidSpec. A job that has an owner gives an *AlreadyOwnedError; there is no moment between looking and
+// starting in which two callers could both become the owner.
+func Start(ctx context.Context, c client.Client, spec wire.Spec, options StartOptions) (client.WorkflowRun, error) {
+	queue := options.TaskQueue
+	if queue == "" {
+		queue = wire.DefaultTaskQueue
+	}
+	id := wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID)
+	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID:                       id,
+		TaskQueue:                queue,
+		WorkflowIDReusePolicy:    reusePolicy(spec),
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
+		// Without it the client answers a conflict with the run of the owner and no error.
+		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		Memo:                                     memo(spec),
+		StaticSummary:                            summary(spec),
+	}, wire.WorkflowAwaitJob, spec)
+	if already := new(serviceerror.WorkflowExecutionAlreadyStarted); errors.As(err, &already) {
+		return nil, owned(ctx, c, spec, already.RunId, options)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("starting %q: %w", id, err)
+	}
+	return run, nil
+}
+
+// FingerprintMatch says how the request fingerprint of a spec compares with the owner's.
+type FingerprintMatch string
+
+// How two fingerprints compare.
+const (
+	FingerprintSame      FingerprintMatch = "same"
+	FingerprintDifferent FingerprintMatch = "different"
+	FingerprintUnknown   FingerprintMatch = "unknown" // one of the two has none, or the owner's spec cannot be read
+)
+
+// AlreadyOwnedError says that another wait owns the job, or that the job was waited for and has a decided end.
+type AlreadyOwnedError struct {
+	// WorkflowID is the job's. RunID is the latest run of its owner.
+	WorkflowID string
+	RunID      string
+	// OperationID is the owner's; empty where its spec cannot be read.
+	OperationID string
+	// Closed says that the owner's wait has ended. Waiting again takes a person's word: set Reopens in the spec, with this
+	// RunID.
+	Closed bool
+	// Fingerprint says whether the owner waits for the same submission.
+	Fingerprint FingerprintMatch
+}
+
+// Error says who owns the job and what to do about it.
+func (e *AlreadyOwnedError) Error() string {
+	owner := fmt.Sprintf("workflow %q", e.WorkflowID)
+	if e.OperationID != "" {
+		owner = fmt.Sprintf("operation %q (%s)", e.OperationID, owner)
+	}
+	text := "the job is owned by " + owner
+	if e.Closed {
+		text = fmt.Sprintf("the job was waited for by %s, run %q, and has a decided end", owner, e.RunID)
+	}
+	switch e.Fingerprint {
+	case FingerprintSame:
+		return text + "; its request fingerprint is the same"
+	case FingerprintDifferent:
+		return text + "; its request fingerprint is another, so somebody else submitted it"
+	case FingerprintUnknown:
+		return text
+	default:
+		return text
+	}
+}
+
+// owned describes the owner of a job after a start was refused. What cannot be found out stays empty: the refusal stands
+// anyway.
+func owned(ctx context.Context, c client.Client, spec wire.Spec, runID string, options StartOptions) *AlreadyOwnedError {
+	id := wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID)
+	found := &AlreadyOwnedError{WorkflowID: id, RunID: runID, Fingerprint: FingerprintUnknown}
+	if described, err := c.DescribeWorkflowExecution(ctx, id, runID); err == nil {
+		found.Closed = described.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	}
+	owner, err := specOf(ctx, c, id, runID, options.DataConverter)
+	if err != nil {
+		return found
+	}
+	found.OperationID = owner.OperationID
+	switch mine, theirs := spec.RequestFingerprint, owner.RequestFingerprint; {
+	case mine == "" || theirs == "":
+	case mine == theirs:
+		found.Fingerprint = FingerprintSame
+	default:
+		found.Fingerprint = FingerprintDifferent
+	}
+	return found
+}
+
+// specOf reads the spec of a run from its first event, which needs no worker.
+func specOf(ctx context.Context, c client.Client, id, runID string, dc converter.DataConverter) (wire.Spec, error) {
+	first, err := firstEvent(ctx, c, id, runID)
+	if err != nil {
+		return wire.Spec{}, err
+	}
+	if dc == nil {
+		dc = converter.GetDefaultDataConverter()
+	}
+	var raw converter.RawValue
+	if err := dc.FromPayloads(first.GetInput(), &raw); err != nil {
+		return wire.Spec{}, err
+	}
+	return wire.DecodeSpec(raw.Payload().GetData())
+}
+
+func firstEvent(ctx context.Context, c client.Client, id, runID string) (*historypb.WorkflowExecutionStartedEventAttributes, error) {
+	events := c.GetWorkflowHistory(ctx, id, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	if !events.HasNext() {
+		return nil, fmt.Errorf("run %q of %q has no event", runID, id)
+	}
+	event, err := events.Next()
+	if err != nil {
+		return nil, err
+	}
+	return event.GetWorkflowExecutionStartedEventAttributes(), nil
+}
