@@ -153,9 +153,11 @@ func TestMountsExistAndAreReadOnly(t *testing.T) {
 
 func TestWorkerMayFinishARequestWhenItIsStopped(t *testing.T) {
 	t.Parallel()
-	grace := load(t).Services["worker"].StopGracePeriod
-	require.NotNil(t, grace)
-	require.Greater(t, time.Duration(*grace), 30*time.Second)
+	worker := load(t).Services["worker"]
+	timeout, err := time.ParseDuration(flagValue(worker.Command, "--stop-timeout"))
+	require.NoError(t, err)
+	require.NotNil(t, worker.StopGracePeriod)
+	require.Greater(t, time.Duration(*worker.StopGracePeriod), timeout)
 }
 
 // The demo's table accepts loopback origins only.
