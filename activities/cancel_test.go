@@ -13,7 +13,7 @@ import (
 func TestCancelAtProvider(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, answers(202, "", "Retry-After", "3"))
-	result := w.cancel(t, nil)
+	result := w.cancel(nil)
 	require.True(t, result.Accepted)
 	require.False(t, result.Confirmed)
 	require.Equal(t, 202, result.HTTPStatus)
@@ -30,7 +30,7 @@ func TestCancelThatIsNotAccepted(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{302, 401, 404, 409, 503} {
 		w := newWorld(t, answers(status, "", "Location", "/elsewhere"))
-		result := w.cancel(t, nil)
+		result := w.cancel(nil)
 		require.False(t, result.Accepted, status)
 		require.Equal(t, status, result.HTTPStatus)
 		require.Equal(t, "1", result.CredentialVersion)
@@ -46,7 +46,7 @@ func TestCancelUnanswered(t *testing.T) {
 		wire.TransportReset:   func(w http.ResponseWriter, _ *http.Request) { hangUp(w) },
 	} {
 		w := newWorld(t, handler)
-		result := w.cancel(t, func(r *wire.CancelRequest) { r.TimeoutSeconds = 1 })
+		result := w.cancel(func(r *wire.CancelRequest) { r.TimeoutSeconds = 1 })
 		require.Equal(t, detail, result.Detail)
 		require.Zero(t, result.HTTPStatus)
 		require.NotNil(t, result.SentAt)
@@ -66,7 +66,7 @@ func TestCancelDoesNotLeave(t *testing.T) {
 		wire.NotSentURLRejected:          func(r *wire.CancelRequest) { r.StatusURL = "http://169.254.169.254/" },
 	} {
 		w := newWorld(t, answers(202, ""))
-		require.Equal(t, why, w.cancel(t, change).NotSent)
+		require.Equal(t, why, w.cancel(change).NotSent)
 		require.Zero(t, w.connected())
 	}
 }
@@ -74,7 +74,7 @@ func TestCancelDoesNotLeave(t *testing.T) {
 func TestCancelWithoutTimeoutIsAProgrammingFault(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, answers(202, ""))
-	err := w.run(t, wire.ActivityCancelAtProvider, wire.CancelRequest{Target: w.target()}, nil)
+	err := w.run(wire.ActivityCancelAtProvider, wire.CancelRequest{Target: w.target()}, nil)
 	require.ErrorContains(t, err, "cancel: timeout_seconds 0: at least 1 is needed")
 	require.Zero(t, w.connected())
 }

@@ -2,7 +2,10 @@ package activities
 
 import (
 	"bytes"
+	"slices"
 	"strings"
+
+	"github.com/jobwait/jobwait/wire"
 )
 
 // A shorter secret is as likely to be a word of the answer as an echo of the secret.
@@ -21,13 +24,14 @@ func (r *response) forget(ready cleared) {
 	}
 }
 
-// sent are the forms in which the secret left: as it is, and as the table's header carries it (base64, for Basic).
+// sent are the forms in which the secret left and may come back: as it is, escaped in a URL, as the table's header carries
+// it (base64, for Basic), and, of "user:password", the password.
 func (c cleared) sent() []string {
-	var forms []string
-	for _, form := range []string{c.secret.Reveal(), strings.TrimPrefix(c.request.Header[c.request.Auth.Header], c.request.Auth.Prefix)} {
-		if len(form) >= leastSecret {
-			forms = append(forms, form)
-		}
+	secret := c.secret.Reveal()
+	forms := []string{secret, wire.EscapeSegment(secret), strings.TrimPrefix(c.request.Header[c.request.Auth.Header], c.request.Auth.Prefix)}
+	if c.request.Auth.Basic {
+		_, password, _ := strings.Cut(secret, ":")
+		forms = append(forms, password)
 	}
-	return forms
+	return slices.DeleteFunc(forms, func(form string) bool { return len(form) < leastSecret })
 }

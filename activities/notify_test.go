@@ -28,7 +28,7 @@ func notification() wire.NotifyRequest {
 func TestNotifyLogsOneLine(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
-	require.NoError(t, w.run(t, wire.ActivityNotify, notification(), nil))
+	require.NoError(t, w.run(wire.ActivityNotify, notification(), nil))
 	var line map[string]any
 	require.NoError(t, json.Unmarshal([]byte(w.log.String()), &line), "one line: %s", w.log)
 	require.Equal(t, "op#1-3f9a2c1b/escalated/1", line["notification_id"])
@@ -45,7 +45,7 @@ func TestNotifierErrorLosesItsURL(t *testing.T) {
 	w.options.Notifier = notifier(func(wire.Notification) error {
 		return &url.Error{Op: "Post", URL: "https://hooks.example.com/" + marker, Err: errors.New("connection refused")}
 	})
-	err := w.run(t, wire.ActivityNotify, notification(), nil)
+	err := w.run(wire.ActivityNotify, notification(), nil)
 	require.ErrorContains(t, err, "connection refused")
 	require.NotContains(t, err.Error(), marker)
 }

@@ -69,7 +69,7 @@ func LoadPolicy(path string) (Policy, error) {
 
 // Validate reports a cap that is out of range.
 func (p Policy) Validate() error {
-	if err := p.Caps.validate("policy"); err != nil {
+	if err := p.validate("policy"); err != nil {
 		return err
 	}
 	for provider, below := range p.Providers {

@@ -18,7 +18,7 @@ func TestPollStatus(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, answers(200, `{"job_id":"exp_71c","state":"succeeded","result_url":"https://files.example.com/f"}`))
 	before := time.Now().Add(-time.Second)
-	seen := w.seen(t)
+	seen := w.seen()
 	require.Equal(t, wire.AnswerRead, seen.Answer)
 	require.Equal(t, wire.CategorySuccess, seen.Job.Category)
 	require.Equal(t, 200, seen.HTTPStatus)
@@ -63,7 +63,7 @@ func TestPollReadsWhatWasAnswered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, test.handler)
-			seen := w.seen(t)
+			seen := w.seen()
 			require.Equal(t, test.answer, seen.Answer)
 			require.Equal(t, test.detail, seen.Detail)
 			require.Equal(t, test.status, seen.HTTPStatus)
@@ -90,7 +90,7 @@ func TestRetryAfterOfFailuresIsKept(t *testing.T) {
 	for _, handler := range []http.HandlerFunc{
 		answers(503, "", "Retry-After", "120"), answers(429, "", "Retry-After", "120"), answers(200, running, "Retry-After", "120"),
 	} {
-		seen := newWorld(t, handler).seen(t)
+		seen := newWorld(t, handler).seen()
 		require.NotNil(t, seen.Guidance.RetryAfterSeconds)
 		require.EqualValues(t, 120, *seen.Guidance.RetryAfterSeconds)
 	}
@@ -100,7 +100,7 @@ func TestRetryAfterOfFailuresIsKept(t *testing.T) {
 func TestPollTimesOut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	result := w.poll(t, func(r *wire.PollRequest) { r.TimeoutSeconds = 1 })
+	result := w.poll(func(r *wire.PollRequest) { r.TimeoutSeconds = 1 })
 	require.Equal(t, wire.TransportTimeout, result.Observation.Detail)
 	require.NotNil(t, result.Observation.SentAt)
 	require.Nil(t, result.Observation.ReceivedAt)
@@ -111,55 +111,55 @@ func TestPollTimesOut(t *testing.T) {
 func TestNothingLeaves(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		change func(*testing.T, *world, *wire.PollRequest)
+		change func(*world, *wire.PollRequest)
 		why    wire.NotSent
 		detail string
 	}{
-		"R31: reset": {func(_ *testing.T, _ *world, r *wire.PollRequest) {
+		"R31: reset": {func(_ *world, r *wire.PollRequest) {
 			r.OriginalRunID, r.AcknowledgedRuns = "first-run", []string{"another-run"}
 		}, wire.NotSentHistoryReset, ""},
-		"table gone": {func(_ *testing.T, _ *world, r *wire.PollRequest) {
+		"table gone": {func(_ *world, r *wire.PollRequest) {
 			r.Provider = "demo-import"
 		}, wire.NotSentTableMissing, `this worker has no table for provider "demo-import"`},
-		"R9: denied version": {func(_ *testing.T, _ *world, r *wire.PollRequest) {
+		"R9: denied version": {func(_ *world, r *wire.PollRequest) {
 			r.DeniedVersions = []string{"0", "1"}
 		}, wire.NotSentCredentialDenied, ""},
-		"R50: unknown credential": {func(_ *testing.T, _ *world, r *wire.PollRequest) {
+		"R50: unknown credential": {func(_ *world, r *wire.PollRequest) {
 			r.CredentialRef = "gone"
 		}, wire.NotSentCredentialUnresolved, `unknown credential "gone"`},
-		"R50: no credential": {func(_ *testing.T, _ *world, r *wire.PollRequest) {
+		"R50: no credential": {func(_ *world, r *wire.PollRequest) {
 			r.CredentialRef = ""
 		}, wire.NotSentCredentialUnresolved, `unknown credential ""`},
-		"R50: faulty entry": {func(t *testing.T, w *world, _ *wire.PollRequest) {
+		"R50: faulty entry": {func(w *world, _ *wire.PollRequest) {
 			w.options.Credentials = lazily{w.options.Credentials}
-			w.entry(t, "{version: 2}")
+			w.entry("{version: 2}")
 		}, wire.NotSentCredentialUnresolved, `credentials: "demo": exactly one of env and file`},
-		"R50: secret with a line break": {func(t *testing.T, w *world, _ *wire.PollRequest) {
-			write(t, w.key, marker+"\r\nX-Injected: 1")
+		"R50: secret with a line break": {func(w *world, _ *wire.PollRequest) {
+			w.secret(marker + "\r\nX-Injected: 1")
 		}, wire.NotSentCredentialUnresolved, `credentials: "demo": file key: the value holds a line break`},
-		"R51: another provider's credential": {func(t *testing.T, w *world, _ *wire.PollRequest) {
-			w.entry(t, fmt.Sprintf(`{version: "1", file: key, origins: [%q], providers: [openai-batch]}`, w.URL))
+		"R51: another provider's credential": {func(w *world, _ *wire.PollRequest) {
+			w.entry(fmt.Sprintf(`{version: "1", file: key, origins: [%q], providers: [openai-batch]}`, w.URL))
 		}, wire.NotSentURLRejected, `credential "demo" is not for provider "demo-export"`},
-		"R51: another account's credential": {func(t *testing.T, w *world, _ *wire.PollRequest) {
-			w.entry(t, fmt.Sprintf(`{version: "1", file: key, origins: [%q], accounts: [acct-1]}`, w.URL))
+		"R51: another account's credential": {func(w *world, _ *wire.PollRequest) {
+			w.entry(fmt.Sprintf(`{version: "1", file: key, origins: [%q], accounts: [acct-1]}`, w.URL))
 		}, wire.NotSentURLRejected, `credential "demo" is not for account "acct-42"`},
-		"R51: another origin than the credential's": {func(t *testing.T, w *world, _ *wire.PollRequest) {
-			w.entry(t, `{version: "1", file: key, origins: ["http://127.0.0.1:1"]}`)
+		"R51: another origin than the credential's": {func(w *world, _ *wire.PollRequest) {
+			w.entry(`{version: "1", file: key, origins: ["http://127.0.0.1:1"]}`)
 		}, wire.NotSentURLRejected, `credential "demo" may not be sent to the origin of this request`},
-		"X1: metadata address": {func(_ *testing.T, _ *world, r *wire.PollRequest) {
+		"X1: metadata address": {func(_ *world, r *wire.PollRequest) {
 			r.StatusURL = "http://169.254.169.254/latest/meta-data"
 		}, wire.NotSentURLRejected, ""},
-		"X3: userinfo": {func(_ *testing.T, _ *world, r *wire.PollRequest) {
+		"X3: userinfo": {func(_ *world, r *wire.PollRequest) {
 			r.StatusURL = strings.Replace(r.StatusURL, "://", "://user:"+marker+"@", 1)
 		}, wire.NotSentURLRejected, ""},
-		"T4: too late": {func(_ *testing.T, _ *world, r *wire.PollRequest) {
+		"T4: too late": {func(_ *world, r *wire.PollRequest) {
 			r.NotAfter = time.Now().Add(-10 * time.Minute)
 		}, wire.NotSentTooLate, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, answers(200, running))
-			result := w.poll(t, func(r *wire.PollRequest) { test.change(t, w, r) })
+			result := w.poll(func(r *wire.PollRequest) { test.change(w, r) })
 			require.Equal(t, test.why, result.NotSent)
 			require.Contains(t, result.Detail, test.detail)
 			require.Nil(t, result.Observation)
@@ -179,12 +179,12 @@ func TestAcknowledgedResetGoesOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, answers(200, running))
 	reset := func(r *wire.PollRequest) { r.OriginalRunID = "first-run" }
-	require.Equal(t, wire.PollResult{NotSent: wire.NotSentHistoryReset, RunID: testRun}, w.poll(t, reset))
+	require.Equal(t, wire.PollResult{NotSent: wire.NotSentHistoryReset, RunID: testRun}, w.poll(reset))
 	require.Zero(t, w.connected())
 
-	result := w.poll(t, func(r *wire.PollRequest) { reset(r); r.AcknowledgedRuns = []string{testRun} })
+	result := w.poll(func(r *wire.PollRequest) { reset(r); r.AcknowledgedRuns = []string{testRun} })
 	require.Equal(t, wire.AnswerRead, result.Observation.Answer)
-	result = w.poll(t, func(r *wire.PollRequest) { r.OriginalRunID = testRun })
+	result = w.poll(func(r *wire.PollRequest) { r.OriginalRunID = testRun })
 	require.Equal(t, wire.AnswerRead, result.Observation.Answer)
 }
 
@@ -193,11 +193,11 @@ func TestRotatedCredentialIsUsed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, answers(200, running))
 	denied := func(r *wire.PollRequest) { r.DeniedVersions = []string{"1"} }
-	require.Equal(t, wire.PollResult{NotSent: wire.NotSentCredentialDenied, CredentialVersion: "1"}, w.poll(t, denied))
+	require.Equal(t, wire.PollResult{NotSent: wire.NotSentCredentialDenied, CredentialVersion: "1"}, w.poll(denied))
 
-	w.entry(t, fmt.Sprintf(`{version: "2", file: key, origins: [%q]}`, w.URL))
-	write(t, w.key, "rotated-key-2")
-	require.Equal(t, "2", w.poll(t, denied).Observation.CredentialVersion)
+	w.entry(fmt.Sprintf(`{version: "2", file: key, origins: [%q]}`, w.URL))
+	w.secret("rotated-key-2")
+	require.Equal(t, "2", w.poll(denied).Observation.CredentialVersion)
 	require.Equal(t, "Bearer rotated-key-2", w.saw()[0].Header.Get("Authorization"))
 }
 
@@ -206,7 +206,7 @@ func TestEchoedSecretIsForgotten(t *testing.T) {
 	t.Parallel()
 	echo := fmt.Sprintf(`{"job_id":"exp_71c","state":"failed %[1]s","result_url":"https://files.example.com/%[1]s","error":{"code":"%[1]s","message":"bad key %[1]s"}}`, marker)
 	w := newWorld(t, answers(200, echo, "X-Request-Id", marker, "Retry-After", marker))
-	seen := w.seen(t)
+	seen := w.seen()
 	text, err := json.Marshal(seen)
 	require.NoError(t, err)
 	require.NotContains(t, string(text), marker)
@@ -218,7 +218,7 @@ func TestEchoedSecretIsForgotten(t *testing.T) {
 func TestPollWithoutTimeoutIsAProgrammingFault(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, answers(200, running))
-	err := w.run(t, wire.ActivityPollStatus, wire.PollRequest{Target: w.target()}, nil)
+	err := w.run(wire.ActivityPollStatus, wire.PollRequest{Target: w.target()}, nil)
 	require.ErrorContains(t, err, "poll: timeout_seconds 0: at least 1 is needed")
 	require.Zero(t, w.connected())
 }

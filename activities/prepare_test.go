@@ -68,29 +68,29 @@ func newPreparation(t *testing.T) *preparation {
 	return p
 }
 
-func (p *preparation) prepare(t *testing.T) (wire.Prepared, error) {
-	t.Helper()
+func (p *preparation) prepare() (wire.Prepared, error) {
+	p.t.Helper()
 	var prepared wire.Prepared
 	if p.request.Spec == nil {
 		text, err := json.Marshal(p.spec)
-		require.NoError(t, err)
+		require.NoError(p.t, err)
 		p.request.Spec = text
 	}
-	return prepared, p.run(t, wire.ActivityPrepare, p.request, &prepared)
+	return prepared, p.run(wire.ActivityPrepare, p.request, &prepared)
 }
 
 // refused demands one line of InvalidSpec that is not tried again, and returns it.
-func (p *preparation) refused(t *testing.T) string {
-	t.Helper()
-	_, err := p.prepare(t)
+func (p *preparation) refused() string {
+	p.t.Helper()
+	_, err := p.prepare()
 	var application *temporal.ApplicationError
-	require.ErrorAs(t, err, &application)
-	require.Equal(t, wire.ErrorInvalidSpec, application.Type())
-	require.True(t, application.NonRetryable())
-	require.True(t, strings.HasPrefix(application.Message(), "spec: "), application.Message())
-	require.NotContains(t, application.Message(), "\n")
-	require.NotContains(t, application.Message(), p.URL)
-	require.Zero(t, p.connected())
+	require.ErrorAs(p.t, err, &application)
+	require.Equal(p.t, wire.ErrorInvalidSpec, application.Type())
+	require.True(p.t, application.NonRetryable())
+	require.True(p.t, strings.HasPrefix(application.Message(), "spec: "), application.Message())
+	require.NotContains(p.t, application.Message(), "\n")
+	require.NotContains(p.t, application.Message(), p.URL)
+	require.Zero(p.t, p.connected())
 	return application.Message()
 }
 
@@ -98,7 +98,7 @@ func (p *preparation) refused(t *testing.T) string {
 func TestPrepare(t *testing.T) {
 	t.Parallel()
 	p := newPreparation(t)
-	prepared, err := p.prepare(t)
+	prepared, err := p.prepare()
 	require.NoError(t, err)
 	require.Equal(t, 3, *prepared.Spec.MaxRateLimited)
 	require.Equal(t, 12, prepared.Limits.MaxStatusRequests)
@@ -157,7 +157,7 @@ func TestPrepareRefuses(t *testing.T) {
 			t.Parallel()
 			p := newPreparation(t)
 			test.change(p)
-			message := p.refused(t)
+			message := p.refused()
 			require.Contains(t, message, test.want)
 			require.NotContains(t, message, marker)
 		})
@@ -172,12 +172,12 @@ func TestPrepareChecksTheBindingOfCredentials(t *testing.T) {
 		`{version: "1", file: key, origins: ["http://a"], accounts: [acct-1]}`:        `credential "demo" is not for account "acct-42"`,
 	} {
 		p := newPreparation(t)
-		p.entry(t, entry)
-		require.Contains(t, p.refused(t), want)
+		p.entry(entry)
+		require.Contains(t, p.refused(), want)
 	}
 	p := newPreparation(t)
-	p.entry(t, `{version: "1", file: not-there-yet, origins: ["http://a"]}`)
-	_, err := p.prepare(t)
+	p.entry(`{version: "1", file: not-there-yet, origins: ["http://a"]}`)
+	_, err := p.prepare()
 	require.NoError(t, err)
 }
 
@@ -187,7 +187,7 @@ func TestPrepareReopens(t *testing.T) {
 	p := newPreparation(t)
 	p.runs = []string{"run-1", "run-2"}
 	p.spec["reopens"] = wire.Reopens{RunID: "run-2", DecidedBy: "ana", Comment: "again"}
-	prepared, err := p.prepare(t)
+	prepared, err := p.prepare()
 	require.NoError(t, err)
 	require.Equal(t, "run-2", prepared.Spec.Reopens.RunID)
 }
@@ -198,7 +198,7 @@ func TestPrepareFindsReset(t *testing.T) {
 	p := newPreparation(t)
 	p.runs = []string{"first-run"}
 	p.request.OriginalRunID = "first-run"
-	prepared, err := p.prepare(t)
+	prepared, err := p.prepare()
 	require.NoError(t, err)
 	require.Equal(t, testRun, prepared.ResetRunID)
 	require.Empty(t, p.lists)
@@ -209,7 +209,7 @@ func TestPrepareInTheTestEnvironment(t *testing.T) {
 	t.Parallel()
 	p := newPreparation(t)
 	p.request.OriginalRunID, p.request.Start.TimeoutSeconds = "", testTimeoutSeconds
-	prepared, err := p.prepare(t)
+	prepared, err := p.prepare()
 	require.NoError(t, err)
 	require.Empty(t, prepared.ResetRunID)
 }
@@ -219,7 +219,7 @@ func TestPrepareNotesUnregisteredAttributes(t *testing.T) {
 	t.Parallel()
 	p := newPreparation(t)
 	p.counted = serviceerror.NewInvalidArgument("invalid query: search attribute JobWaitProvider is not defined")
-	prepared, err := p.prepare(t)
+	prepared, err := p.prepare()
 	require.NoError(t, err)
 	require.False(t, prepared.AttributesRegistered)
 	require.Equal(t, []string{wire.NoteAttributesUnregistered}, prepared.Notes)
@@ -237,7 +237,7 @@ func TestPrepareMayBeTriedAgain(t *testing.T) {
 	} {
 		p := newPreparation(t)
 		change(p)
-		_, err := p.prepare(t)
+		_, err := p.prepare()
 		require.ErrorContains(t, err, want)
 		var application *temporal.ApplicationError
 		require.ErrorAs(t, err, &application)

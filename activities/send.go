@@ -52,8 +52,6 @@ type exchange struct {
 // response is an answer as far as it could be read.
 type response struct {
 	statetables.Response
-	// size is the length of the decoded body.
-	size int64
 	// cut is why the body did not arrive whole, a wire.Transport* word.
 	cut string
 	// encoded says that the body is in a content coding that is not understood.
@@ -207,7 +205,6 @@ func (r *response) readBody(ctx context.Context, answer *http.Response) {
 	default:
 		r.decode(raw)
 	}
-	r.size = int64(len(r.Body))
 }
 
 // decode undoes the one content coding that servers use unasked. The limit holds after it, and what goes over it is

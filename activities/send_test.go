@@ -72,7 +72,7 @@ func TestRedirectToNowhereIsStillAnAnswer(t *testing.T) {
 // dropsSecond answers the first request of a connection and drops the connection at its second.
 func dropsSecond(t *testing.T) (target string, requests *atomic.Int32) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	requests = new(atomic.Int32)

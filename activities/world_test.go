@@ -21,6 +21,7 @@ import (
 // world is a worker's activities with a provider of demo-export beside them. Options may be changed before the first use.
 type world struct {
 	*provider
+	t       *testing.T
 	options Options
 	// credentials is the credentials file, key the file with the secret.
 	credentials, key string
@@ -30,10 +31,11 @@ type world struct {
 // newWorld serves the handler as demo-export, with a credential "demo" whose secret is the marker.
 func newWorld(t *testing.T, handler http.HandlerFunc) *world {
 	t.Helper()
-	w := &world{provider: serve(t, handler), log: &lockedBuffer{}}
+	w := &world{provider: serve(t, handler), t: t, log: &lockedBuffer{}}
 	w.credentials = write(t, "credentials.yaml", "")
-	w.key = write(t, filepath.Join(filepath.Dir(w.credentials), "key"), marker)
-	w.entry(t, fmt.Sprintf(`{version: "1", file: key, origins: [%q]}`, w.URL))
+	w.key = filepath.Join(filepath.Dir(w.credentials), "key")
+	w.secret(marker)
+	w.entry(fmt.Sprintf(`{version: "1", file: key, origins: [%q]}`, w.URL))
 	tables, err := statetables.Load(statetables.Source{FS: statetables.Demo()})
 	require.NoError(t, err)
 	w.options = Options{
@@ -45,16 +47,22 @@ func newWorld(t *testing.T, handler http.HandlerFunc) *world {
 }
 
 // entry replaces the entry of the credential "demo".
-func (w *world) entry(t *testing.T, text string) {
-	t.Helper()
-	write(t, w.credentials, "credentials: {demo: "+text+"}")
+func (w *world) entry(text string) {
+	w.t.Helper()
+	write(w.t, w.credentials, "credentials: {demo: "+text+"}")
+}
+
+// secret replaces the value of the credential "demo".
+func (w *world) secret(value string) {
+	w.t.Helper()
+	write(w.t, w.key, value)
 }
 
 // run executes an activity in the SDK's test environment, whose run id is testRun.
-func (w *world) run(t *testing.T, name string, request, result any) error {
-	t.Helper()
+func (w *world) run(name string, request, result any) error {
+	w.t.Helper()
 	activities, err := New(w.options)
-	require.NoError(t, err)
+	require.NoError(w.t, err)
 	suite := testsuite.WorkflowTestSuite{}
 	suite.SetLogger(quiet{})
 	environment := suite.NewTestActivityEnvironment()
@@ -86,8 +94,8 @@ func (w *world) target() wire.Target {
 }
 
 // poll asks for the status once; change may alter the request.
-func (w *world) poll(t *testing.T, change func(*wire.PollRequest)) wire.PollResult {
-	t.Helper()
+func (w *world) poll(change func(*wire.PollRequest)) wire.PollResult {
+	w.t.Helper()
 	request := wire.PollRequest{
 		Target: w.target(), NotAfter: time.Now().Add(time.Hour), TimeoutSeconds: 5,
 		Reading: wire.ReadingContext{SubmittedAt: time.Now().Add(-time.Hour)},
@@ -96,27 +104,27 @@ func (w *world) poll(t *testing.T, change func(*wire.PollRequest)) wire.PollResu
 		change(&request)
 	}
 	var result wire.PollResult
-	require.NoError(t, w.run(t, wire.ActivityPollStatus, request, &result))
+	require.NoError(w.t, w.run(wire.ActivityPollStatus, request, &result))
 	return result
 }
 
 // seen is the observation of a poll that was answered or failed.
-func (w *world) seen(t *testing.T) wire.Observation {
-	t.Helper()
-	result := w.poll(t, nil)
-	require.NotNil(t, result.Observation, "not sent: %+v", result)
+func (w *world) seen() wire.Observation {
+	w.t.Helper()
+	result := w.poll(nil)
+	require.NotNil(w.t, result.Observation, "not sent: %+v", result)
 	return *result.Observation
 }
 
 // cancel sends the cancel request; change may alter it.
-func (w *world) cancel(t *testing.T, change func(*wire.CancelRequest)) wire.CancelResult {
-	t.Helper()
+func (w *world) cancel(change func(*wire.CancelRequest)) wire.CancelResult {
+	w.t.Helper()
 	request := wire.CancelRequest{Target: w.target(), TimeoutSeconds: 5}
 	if change != nil {
 		change(&request)
 	}
 	var result wire.CancelResult
-	require.NoError(t, w.run(t, wire.ActivityCancelAtProvider, request, &result))
+	require.NoError(w.t, w.run(wire.ActivityCancelAtProvider, request, &result))
 	return result
 }
 
