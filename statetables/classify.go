@@ -31,6 +31,9 @@ func (t *Table) Classify(asked wire.Target, reading wire.ReadingContext, respons
 	r := newReader(t, asked, reading, response)
 	observation := wire.Observation{HTTPStatus: response.Status, Size: int64(len(response.Body)), TableDigest: t.digest}
 	r.answer(&observation)
+	if observation.Job == nil {
+		r.in.body = map[string]any{} // what is not read as the table expects gives no hint either
+	}
 	r.handedOut(&observation)
 	observation.Guidance = r.guidance()
 	observation.ProviderRequestID = display(r.text(t.requestID), maxRequestIDBytes)

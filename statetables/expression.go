@@ -103,7 +103,8 @@ func compile(text string, kind expressionKind) (*expression, error) {
 	checked, issues := env.Compile(text)
 	if issues.Err() != nil {
 		first := issues.Errors()[0]
-		return nil, fmt.Errorf("does not compile at column %d: %s", first.Location.Column()+1, first.Message)
+		message, _, _ := strings.Cut(first.Message, " expecting ")
+		return nil, fmt.Errorf("does not compile at column %d: %s; write CEL over body, status, header, params, job_id and now", first.Location.Column()+1, message)
 	}
 	if err := checkKind(checked.OutputType(), kind); err != nil {
 		return nil, err

@@ -1,0 +1,125 @@
+package statetables
+
+import (
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the messages in testdata/wrong")
+
+// wrongFS holds one wrong table under its own name.
+func oneFile(t testing.TB, path string) fs.FS {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return fstest.MapFS{filepath.Base(path): {Data: data}}
+}
+
+func loadAll(t testing.TB) *Set {
+	t.Helper()
+	set, err := Load(Source{FS: Builtin()}, Source{FS: Demo()})
+	require.NoError(t, err)
+	return set
+}
+
+func table(t testing.TB, provider string) *Table {
+	t.Helper()
+	found, ok := loadAll(t).Table(provider)
+	require.True(t, ok)
+	return found
+}
+
+// R3, R4, R10, H7 and section 6: a wrong table is refused with file, line, what is wrong and what to write instead.
+func TestLoadRefusesWrongTables(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("testdata/wrong/*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".yaml"), func(t *testing.T) {
+			t.Parallel()
+			_, err := Load(Source{FS: oneFile(t, path)})
+			require.Error(t, err)
+			golden := strings.TrimSuffix(path, ".yaml") + ".want"
+			if *update {
+				require.NoError(t, os.WriteFile(golden, []byte(err.Error()+"\n"), 0o600))
+			}
+			want, readErr := os.ReadFile(golden)
+			require.NoError(t, readErr)
+			require.Equal(t, string(want), err.Error()+"\n")
+			for line := range strings.Lines(err.Error()) {
+				require.Regexp(t, `^[a-z_]+\.yaml:[0-9]+: `, line)
+			}
+		})
+	}
+}
+
+func TestLoadJoinsTheFaultsOfAllFiles(t *testing.T) {
+	t.Parallel()
+	_, err := Load(
+		Source{Name: "team", FS: oneFile(t, "testdata/wrong/hint_without_unit.yaml")},
+		Source{Name: "other", FS: oneFile(t, "testdata/wrong/no_read_only.yaml")},
+	)
+	require.ErrorContains(t, err, "team/hint_without_unit.yaml:")
+	require.ErrorContains(t, err, "other/no_read_only.yaml:")
+}
+
+func TestLoadRefusesAProviderTwice(t *testing.T) {
+	t.Parallel()
+	_, err := Load(
+		Source{Name: "a", FS: oneFile(t, "testdata/right/acme-jobs.yaml")},
+		Source{Name: "b", FS: oneFile(t, "testdata/right/acme-jobs.yaml")},
+	)
+	require.EqualError(t, err, `b/acme-jobs.yaml:1: provider "acme-jobs" is in a/acme-jobs.yaml too; a provider has one table, remove one of them`)
+}
+
+func TestLoadReadsYAMLFilesOnly(t *testing.T) {
+	t.Parallel()
+	set, err := Load(Source{FS: fstest.MapFS{"README.md": {Data: []byte("no table")}, "sub/x.yaml": {Data: []byte("no table")}}})
+	require.NoError(t, err)
+	require.Empty(t, set.Providers())
+	_, err = Load(Source{Name: "gone", FS: os.DirFS("testdata/gone")})
+	require.ErrorContains(t, err, "gone: ")
+	_, err = Load(Source{FS: fstest.MapFS{"big.yaml": {Data: make([]byte, maxTableBytes+1)}}})
+	require.ErrorContains(t, err, "big.yaml:1: longer than 262144 bytes")
+}
+
+func TestBuiltinHoldsNoDemo(t *testing.T) {
+	t.Parallel()
+	set, err := Load(Source{FS: Builtin()})
+	require.NoError(t, err)
+	require.Equal(t, []string{"azure-operation", "github-actions-run", "openai-batch"}, set.Providers())
+	_, ok := set.Table("demo-export")
+	require.False(t, ok)
+}
+
+func TestDigestIsOfTheFile(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, table(t, "demo-export").Digest(), table(t, "demo-export").Digest())
+	require.Regexp(t, `^sha256:[0-9a-f]{64}$`, table(t, "demo-export").Digest())
+	require.NotEqual(t, table(t, "demo-export").Digest(), table(t, "openai-batch").Digest())
+}
+
+// Every category that a built-in table can give is shown by an example of it.
+func TestEveryCategoryHasAnExample(t *testing.T) {
+	t.Parallel()
+	for provider, found := range loadAll(t).tables {
+		shown := map[string]bool{}
+		for _, example := range examplesOf(t, provider) {
+			shown[example.Want.Category] = true
+		}
+		for _, state := range found.states {
+			require.True(t, shown[string(state.category)], "%s shows no example of %s", provider, state.category)
+		}
+		for _, rule := range found.rules {
+			require.True(t, shown[string(rule.category)], "%s shows no example of %s", provider, rule.category)
+		}
+	}
+}

@@ -1,0 +1,23 @@
+package statetables
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The shapes of the provider catalogue that the built-in tables do not have yet: each file says which of its points it
+// stands for, and its examples are the test.
+func shapes(t testing.TB) *Set {
+	t.Helper()
+	set, err := Load(Source{Name: "shapes", FS: os.DirFS("testdata/shapes")}, Source{FS: os.DirFS("testdata/right")})
+	require.NoError(t, err)
+	return set
+}
+
+// R4, R7, R8, R10, R12, R13, R17, H7, H8, H9, S4, S7: see the examples.
+func TestShapesReadAsTheirExamplesSay(t *testing.T) {
+	t.Parallel()
+	require.Len(t, shapes(t).Providers(), 9)
+}
