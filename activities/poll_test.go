@@ -1,8 +1,10 @@
 package activities
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -213,6 +216,54 @@ func TestEchoedSecretIsForgotten(t *testing.T) {
 	require.NotContains(t, w.log.String(), marker)
 	require.Contains(t, string(text), redacted, "the control: the answer did reach the reading")
 	require.Contains(t, w.saw()[0].Header.Get("Authorization"), marker, "the control: it was sent")
+}
+
+// R52: a provider's name that leads into a private network is found out after DNS, and nothing is connected to.
+func TestNameOfPrivateAddressIsRejected(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, answers(200, running))
+	tables, err := statetables.Load(statetables.Source{FS: statetables.Builtin()})
+	require.NoError(t, err)
+	w.options.Tables = tables
+	w.options.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{Control: publicOnly}).DialContext(ctx, network, w.Listener.Addr().String())
+	}
+	w.entry(`{version: "1", file: key, origins: ["https://api.openai.com"]}`)
+	result := w.poll(func(r *wire.PollRequest) { r.Provider, r.ProviderJobID, r.StatusURL = "openai-batch", "batch_71c", "" })
+	require.Equal(t, wire.NotSentURLRejected, result.NotSent)
+	require.Equal(t, (&addressError{}).Error(), result.Detail)
+	require.Zero(t, w.connected())
+}
+
+// R51, R52: the last look at where a request goes, whoever built it.
+func TestDestination(t *testing.T) {
+	t.Parallel()
+	for target, want := range map[string]string{
+		"https://api.example.com/jobs/1":     "",
+		"https://API.example.com:443/jobs/1": "",
+		"http://api.example.com/jobs/1":      "not at an origin that the table accepts",
+		"https://api.example.com:8443/":      "not at an origin that the table accepts",
+		"https://evil.example.com/":          "not at an origin that the table accepts",
+		"https://key@api.example.com/":       "userinfo",
+		"ftp://api.example.com/":             "the scheme is not http or https",
+		"/jobs/1":                            "the scheme is not http or https",
+		"https://":                           "no host",
+		"https://api.example.com:port/":      "cannot be parsed",
+		"https://169.254.169.254/":           "not public",
+		"https://[fd00:ec2::254]/":           "not public",
+	} {
+		_, refused := destination(statetables.Request{URL: target, Origins: []string{
+			"https://api.example.com:443", "https://169.254.169.254:443", "https://[fd00:ec2::254]:443",
+		}})
+		if want == "" {
+			require.Nil(t, refused, target)
+			continue
+		}
+		require.NotNil(t, refused, target)
+		require.Equal(t, wire.NotSentURLRejected, refused.why)
+		require.Contains(t, refused.detail, want)
+		require.NotContains(t, refused.detail, "jobs/1")
+	}
 }
 
 func TestPollWithoutTimeoutIsAProgrammingFault(t *testing.T) {

@@ -21,7 +21,8 @@ import (
 
 var startedAt = time.Date(2025, 4, 18, 10, 20, 0, 0, time.UTC)
 
-// visibleRuns is a visibility store: closed runs by run id in the order they started, and whether attributes are registered.
+// visibleRuns is a visibility store: closed runs in the order they are listed, which started in the order of their names,
+// and what it answers instead.
 type visibleRuns struct {
 	runs             []string
 	listErr, counted error
@@ -31,9 +32,10 @@ type visibleRuns struct {
 func (v *visibleRuns) ListWorkflow(_ context.Context, request *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
 	v.lists = append(v.lists, request.GetQuery())
 	found := &workflowservice.ListWorkflowExecutionsResponse{}
-	for i, run := range v.runs {
+	for _, run := range v.runs {
+		started := startedAt.Add(time.Duration(run[len(run)-1]) * time.Hour)
 		found.Executions = append(found.Executions, &workflow.WorkflowExecutionInfo{
-			Execution: &common.WorkflowExecution{RunId: run}, StartTime: timestamppb.New(startedAt.Add(time.Duration(i) * time.Hour)),
+			Execution: &common.WorkflowExecution{RunId: run}, StartTime: timestamppb.New(started),
 		})
 	}
 	return found, v.listErr
@@ -149,9 +151,9 @@ func TestPrepareRefuses(t *testing.T) {
 		"R46: time-out of ten years": {func(p *preparation) { p.request.Start.TimeoutSeconds = testTimeoutSeconds }, "execution or run timeout of 315360000 s"},
 		"R46: decided before":        {func(p *preparation) { p.runs = []string{"run-1"} }, `this job was waited for before, run "run-1"`},
 		"R46: not the latest": {func(p *preparation) {
-			p.runs = []string{"run-1", "run-2"}
+			p.runs = []string{"run-1", "run-3", "run-2"}
 			set("reopens", wire.Reopens{RunID: "run-1", DecidedBy: "ana", Comment: "again"})(p)
-		}, `reopens.run_id "run-1" is not the latest wait of this job; that is "run-2"`},
+		}, `reopens.run_id "run-1" is not the latest wait of this job; that is "run-3"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -185,7 +187,7 @@ func TestPrepareChecksTheBindingOfCredentials(t *testing.T) {
 func TestPrepareReopens(t *testing.T) {
 	t.Parallel()
 	p := newPreparation(t)
-	p.runs = []string{"run-1", "run-2"}
+	p.runs = []string{"run-2", "run-1"}
 	p.spec["reopens"] = wire.Reopens{RunID: "run-2", DecidedBy: "ana", Comment: "again"}
 	prepared, err := p.prepare()
 	require.NoError(t, err)
