@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -124,12 +125,9 @@ func appendText(dst []byte, text string) []byte {
 	return quoted
 }
 
-// auditDecision is the form in which a decision stands in the audit.
-func auditDecision(payload []byte) []byte {
-	if canonical, err := wire.Canonical(payload); err == nil {
-		return canonical
-	}
-	return appendText(nil, bounded(string(payload), 1024))
+// unparsed is the form in which an unparsable decision stands in the audit: a string of at most 1 KiB.
+func unparsed(payload []byte) []byte {
+	return appendText(nil, bounded(strings.ToValidUTF8(bounded(string(payload), 1024), "\uFFFD"), 1024))
 }
 
 // bounded cuts on a rune.

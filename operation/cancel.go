@@ -27,11 +27,13 @@ func (o *Operation) CancelAnswered(now time.Time, result wire.CancelResult) {
 	o.rec.Cancel = wire.CancelSent
 	o.rec.CancelDetail = cancelDetail(result)
 	o.note(wire.Entry{At: now, Event: wire.EventCancelSent, HTTPStatus: result.HTTPStatus, Detail: o.rec.CancelDetail})
-	if result.Confirmed {
+	o.heed(now, result.Guidance)
+	switch {
+	case result.Confirmed:
 		o.decided(now, wire.StatusCancelled, wire.ReasonProviderCancelled, "")
-		return
+	case !o.stopping:
+		o.planNext(now, result.Guidance, false)
 	}
-	o.planNext(now, result.Guidance, false)
 }
 
 // cancelNotSent goes back to where the cancel was decided: nothing was asked of the provider.

@@ -52,16 +52,17 @@ func (o *Operation) decided(now time.Time, status wire.OutcomeStatus, reason wir
 	}
 	if job := o.lastJob(); job != nil {
 		outcome.ProviderError = job.Error
-		o.attachResult(outcome, *job)
+		attachResult(outcome, *job)
 	}
 	o.rec.Poll, o.rec.Escalation, o.rec.RemindAt = nil, nil, time.Time{}
 	o.rec.Phase = wire.PhaseClosed
 	o.rec.Outcome = outcome
 }
 
-// attachResult keeps a reference that came with the end of the job; beside anything but a success it is partial (R13).
-func (o *Operation) attachResult(outcome *wire.Outcome, job wire.JobFact) {
-	if outcome.Status == wire.StatusUnresolved || len(job.Result) == 0 {
+// attachResult keeps the references of the last answer; beside anything but a success they are partial (R13). Whether
+// they may be used is said by the status.
+func attachResult(outcome *wire.Outcome, job wire.JobFact) {
+	if len(job.Result) == 0 {
 		return
 	}
 	outcome.Result = maps.Clone(job.Result)
@@ -75,9 +76,9 @@ func (o *Operation) lastJob() *wire.JobFact {
 	return o.rec.LastObservation.Job
 }
 
-// finish waits for the last notifications, then closes.
+// finish waits for the word on how it ended, then closes. A message about a question that is answered holds up nothing.
 func (o *Operation) finish(now time.Time) Command {
-	if len(o.rec.Notifications) > 0 {
+	if slices.ContainsFunc(o.rec.Notifications, func(n wire.Notification) bool { return n.Kind == wire.NotifyClosed }) {
 		return Wait{Summary: "telling people how it ended"}
 	}
 	outcome := *o.rec.Outcome

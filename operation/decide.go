@@ -6,15 +6,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jobwait/jobwait/wire"
 )
 
 const (
-	maxIDBytes      = 256
-	maxCommentBytes = 4096
-	maxRawState     = 256
+	maxID       = 256 // characters
+	maxComment  = 4096
+	maxRawState = 256
 	// maxRemembered bounds the decision ids that are carried along.
 	maxRemembered = 100
 )
@@ -30,13 +32,9 @@ type answered struct {
 // Decide applies a decision, or says why not. payload is what a person sent; kind is empty, or the kind that the plain
 // signals extend and cancel stand for. Applied or refused, it is an audit entry (R40).
 func (o *Operation) Decide(now time.Time, payload []byte, kind wire.DecisionKind) (wire.DecisionReply, *wire.Refusal) {
-	decision, refusal := parseDecision(payload, kind)
+	decision, recorded, refusal := readDecision(payload, kind)
 	if refusal == nil {
 		refusal = o.refuse(now, decision)
-	}
-	recorded := auditDecision(payload)
-	if refusal == nil && kind != "" {
-		recorded = canonicalDecision(decision)
 	}
 	if refusal != nil {
 		o.note(wire.Entry{
@@ -51,6 +49,23 @@ func (o *Operation) Decide(now time.Time, payload []byte, kind wire.DecisionKind
 	}, nil
 }
 
+// readDecision decodes a payload, and gives the form in which it stands in the audit: as it was sent, with the kind that a
+// plain signal stands for.
+func readDecision(payload []byte, kind wire.DecisionKind) (wire.Decision, []byte, *wire.Refusal) {
+	decision, refusal := parseDecision(payload, kind)
+	if refusal != nil {
+		return wire.Decision{}, unparsed(payload), refusal
+	}
+	if kind != "" {
+		return decision, canonicalDecision(decision), nil
+	}
+	canonical, err := wire.Canonical(payload)
+	if err != nil { // what decodes strictly has a canonical form
+		return decision, unparsed(payload), nil
+	}
+	return decision, canonical, nil
+}
+
 func parseDecision(payload []byte, kind wire.DecisionKind) (wire.Decision, *wire.Refusal) {
 	decision, err := wire.DecodeDecision(payload)
 	if err != nil {
@@ -60,7 +75,7 @@ func parseDecision(payload []byte, kind wire.DecisionKind) (wire.Decision, *wire
 		return decision, nil
 	}
 	if decision.Kind != "" && decision.Kind != kind {
-		detail := fmt.Sprintf("kind %q in the signal %q", bounded(string(decision.Kind), maxIDBytes), kind)
+		detail := fmt.Sprintf("kind %q in the signal %q", bounded(string(decision.Kind), maxID), kind)
 		return wire.Decision{}, &wire.Refusal{Reason: wire.RefusalUnparsable, Detail: detail}
 	}
 	decision.Kind = kind
@@ -96,11 +111,11 @@ func missingField(d wire.Decision, polling bool) string {
 	switch {
 	case d.Kind == "":
 		return "kind"
-	case d.DecisionID == "":
+	case blank(d.DecisionID):
 		return "decision_id"
-	case d.DecidedBy == "":
+	case blank(d.DecidedBy):
 		return "decided_by"
-	case d.Comment == "":
+	case blank(d.Comment):
 		return "comment"
 	case d.EscalationID == "" && !(polling && d.Kind == wire.DecisionCancel):
 		return "escalation_id"
@@ -112,6 +127,8 @@ func missingField(d wire.Decision, polling bool) string {
 		return ""
 	}
 }
+
+func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // refuseRepeated lets a decision_id be applied at most once.
 func (o *Operation) refuseRepeated(d wire.Decision) *wire.Refusal {
@@ -141,7 +158,7 @@ func (o *Operation) addressed(now time.Time, d wire.Decision) (*wire.Escalation,
 		}
 	}
 	if open.ID != d.EscalationID {
-		detail := fmt.Sprintf("escalation_id %q, open is %q", bounded(d.EscalationID, maxIDBytes+32), open.ID)
+		detail := fmt.Sprintf("escalation_id %q, open is %q", bounded(d.EscalationID, maxID+32), open.ID)
 		return nil, &wire.Refusal{Reason: wire.RefusalWrongEscalation, Winner: o.winnerOf(d.EscalationID), Detail: detail}
 	}
 	return open, nil
@@ -161,7 +178,7 @@ func (o *Operation) winnerOf(escalationID string) string {
 func (o *Operation) refuseOption(now time.Time, d wire.Decision, escalation wire.Escalation) *wire.Refusal {
 	i := slices.IndexFunc(escalation.Options, func(option wire.Option) bool { return option.Kind == d.Kind })
 	if i < 0 {
-		detail := fmt.Sprintf("kind %q is not among the options of this escalation", bounded(string(d.Kind), maxIDBytes))
+		detail := fmt.Sprintf("kind %q is not among the options of this escalation", bounded(string(d.Kind), maxID))
 		return &wire.Refusal{Reason: wire.RefusalNotOffered, Detail: detail}
 	}
 	if why := outOfBounds(d, escalation.Options[i]); why != "" {
@@ -192,12 +209,12 @@ func outOfBounds(d wire.Decision, option wire.Option) string {
 		name, value string
 		most        int
 	}{
-		{"decision_id", d.DecisionID, maxIDBytes}, {"decided_by", d.DecidedBy, maxIDBytes},
-		{"comment", d.Comment, maxCommentBytes}, {"credential_ref", d.CredentialRef, maxIDBytes},
+		{"decision_id", d.DecisionID, maxID}, {"decided_by", d.DecidedBy, maxID},
+		{"comment", d.Comment, maxComment}, {"credential_ref", d.CredentialRef, maxID},
 		{"raw_state", d.RawState, maxRawState},
 	} {
-		if len(text.value) > text.most {
-			return fmt.Sprintf("%s has %d bytes, at most %d are allowed", text.name, len(text.value), text.most)
+		if n := utf8.RuneCountInString(text.value); n > text.most {
+			return fmt.Sprintf("%s has %d characters, at most %d are allowed", text.name, n, text.most)
 		}
 	}
 	for _, number := range []struct {
@@ -212,7 +229,13 @@ func outOfBounds(d wire.Decision, option wire.Option) string {
 			return fmt.Sprintf("%s is %d, allowed is 0 to %d", number.name, number.value, number.most)
 		}
 	}
-	return unusedField(d)
+	if unused := unusedField(d); unused != "" {
+		return unused
+	}
+	if d.PastBusinessDeadline && option.MaxSeconds == 0 {
+		return "past_business_deadline must be false: the extensions are used up"
+	}
+	return ""
 }
 
 // unusedField names a field that is set although the kind does not use it: the sender meant something else.
@@ -244,16 +267,20 @@ func (o *Operation) grantsNothing(now time.Time, d wire.Decision) string {
 	}
 	after := o.limitsAfter(now, d)
 	used := o.rec.Counters
-	switch {
-	case used.StatusRequestsUsed >= after.MaxStatusRequests:
-		return fmt.Sprintf("status_requests is %d, at least 1 is needed: all %d are used", d.StatusRequests, used.StatusRequestsUsed)
-	case used.TransportFailuresUsed >= after.MaxTransportFailures:
-		return fmt.Sprintf("transport_failures is %d, at least 1 is needed: all %d are used", d.TransportFailures, used.TransportFailuresUsed)
-	case used.RateLimitedUsed >= after.MaxRateLimited:
-		return fmt.Sprintf("rate_limited is %d, at least 1 is needed: all %d are used", d.RateLimited, used.RateLimitedUsed)
-	default:
-		return o.grantsNoTime(now, d, after)
+	for _, budget := range []struct {
+		name               string
+		given, used, after int
+	}{
+		{"status_requests", d.StatusRequests, used.StatusRequestsUsed, after.MaxStatusRequests},
+		{"transport_failures", d.TransportFailures, used.TransportFailuresUsed, after.MaxTransportFailures},
+		{"rate_limited", d.RateLimited, used.RateLimitedUsed, after.MaxRateLimited},
+	} {
+		if budget.used >= budget.after {
+			return fmt.Sprintf("%s is %d, at least %d is needed: %d of %d are used",
+				budget.name, budget.given, budget.given+budget.used-budget.after+1, budget.used, budget.after-budget.given)
+		}
 	}
+	return o.grantsNoTime(now, d, after)
 }
 
 func (o *Operation) grantsNoTime(now time.Time, d wire.Decision, after wire.Limits) string {
@@ -374,7 +401,11 @@ func canonicalDecision(d wire.Decision) []byte {
 	if err != nil { // a struct of strings, numbers and a boolean always marshals
 		return nil
 	}
-	return auditDecision(plain)
+	canonical, err := wire.Canonical(plain)
+	if err != nil { // so does its canonical form
+		return nil
+	}
+	return canonical
 }
 
 func decisionDigest(d wire.Decision) string {

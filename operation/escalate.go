@@ -17,14 +17,23 @@ func (o *Operation) stop(now time.Time, reason wire.Reason, detail string) {
 	if o.rec.Cancel != "" {
 		reason, detail = o.whileCancelling(reason, detail)
 	}
-	options := o.options(reason, detail)
-	confirmed := o.rec.Cancel != "" && reason == wire.ReasonProviderCancelled
-	if confirmed || !o.asksPerson(reason, options) {
-		o.decided(now, closeStatus(reason), reason, detail)
-		o.tell(now, wire.NotifyClosed)
-		return
+	switch options := o.options(reason, detail); {
+	case o.stopping:
+		o.stoppedWith(now, stopFor(reason, detail))
+	case o.rec.Cancel != "" && reason == wire.ReasonProviderCancelled:
+		o.decided(now, wire.StatusCancelled, reason, detail) // what a person decided is done (R43)
+	case o.asksPerson(reason, options):
+		o.escalate(now, reason, detail, options)
+	default:
+		o.closeUnasked(now, reason, detail)
 	}
-	o.escalate(now, reason, detail, options)
+}
+
+// closeUnasked closes as close would, in nobody's name (R34).
+func (o *Operation) closeUnasked(now time.Time, reason wire.Reason, detail string) {
+	o.decided(now, closeStatus(reason), reason, detail)
+	o.rec.Outcome.DecidedBy = ""
+	o.tell(now, wire.NotifyClosed)
 }
 
 // whileCancelling turns every exhaustion within a confirmation budget into cancel_unconfirmed (R43).
@@ -47,6 +56,9 @@ func joinWords(a, b string) string {
 
 // escalate opens a question. Its window runs from here, whatever becomes of the message (R37).
 func (o *Operation) escalate(now time.Time, reason wire.Reason, detail string, options []wire.Option) {
+	if o.rec.Cancel == wire.CancelWanted {
+		o.rec.Cancel = "" // the job ended before the cancel was sent: whether to send it is a new question
+	}
 	o.rec.Escalations++
 	o.rec.Phase = wire.PhaseEscalated
 	o.rec.Escalation = &wire.Escalation{

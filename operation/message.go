@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/jobwait/jobwait/wire"
 )
@@ -14,12 +15,12 @@ import (
 // it comes from the typed briefing (R38).
 func Message(b wire.Briefing) string {
 	var text strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
+	line := func(format string, args ...any) { text.WriteString(oneLine(fmt.Sprintf(format, args...)) + "\n") }
 	line("%s", headline(b))
 	line("operation: %s", b.OperationID)
 	line("job: %s at %s, account %s", b.ProviderJobID, b.Provider, b.Account)
 	line("last state: %s", stateText(b.RawState, b.Category))
-	line("waited: %s since %s, deadline %s", span(b.At.Sub(b.OpenedAt)), timestamp(b.OpenedAt), timestamp(b.Limits.DeadlineAt))
+	line("waited: %s since %s, %s", span(b.At.Sub(b.OpenedAt)), timestamp(b.OpenedAt), deadlinesText(b.Limits))
 	line("status requests: %d of %d (answers: %s)", b.Counters.StatusRequestsUsed, b.Limits.MaxStatusRequests, answersText(b.Answers))
 	line("last answer: %s", lastAnswerText(b))
 	if b.ProviderError.Code != "" || b.ProviderError.Message != "" {
@@ -62,6 +63,24 @@ func reasonText(reason wire.Reason, detail string) string {
 		return string(reason)
 	}
 	return string(reason) + " (" + detail + ")"
+}
+
+// oneLine keeps the words of providers and people within their line: no line breaks, no terminal escapes.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, text)
+}
+
+func deadlinesText(limits wire.Limits) string {
+	text := "deadline " + timestamp(limits.DeadlineAt)
+	if limits.BusinessDeadlineAt != nil {
+		text += ", business deadline " + timestamp(*limits.BusinessDeadlineAt)
+	}
+	return text
 }
 
 func stateText(raw string, category wire.Category) string {

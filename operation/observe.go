@@ -56,6 +56,7 @@ func (o *Operation) observed(now time.Time, seen wire.Observation) {
 	if changed {
 		o.note(wire.Entry{At: now, Event: wire.EventStateChanged, Detail: before, TableDigest: seen.TableDigest})
 	}
+	o.heed(now, seen.Guidance)
 	o.follow(now, seen, found)
 }
 
@@ -70,12 +71,17 @@ func (o *Operation) follow(now time.Time, seen wire.Observation, found verdict) 
 		o.succeed(now, seen)
 	case o.stopping:
 		o.stoppedWith(now, found)
-	case o.rec.Cancel == wire.CancelWanted && !found.terminal():
+	case o.rec.Cancel == wire.CancelWanted && !ended(seen):
 	case found.kind == stops:
 		o.stop(now, found.reason, found.detail)
 	default:
 		o.planNext(now, seen.Guidance, seen.Answer == wire.AnswerRateLimited)
 	}
+}
+
+// ended reports whether the answer says that the job is over, believed or not.
+func ended(seen wire.Observation) bool {
+	return seen.Answer == wire.AnswerRead && seen.Job != nil && !seen.Job.OtherJob && seen.Job.Category.Terminal()
 }
 
 // stoppedWith ends a wait that was told to stop: a terminal answer decides, nothing else does (R48).

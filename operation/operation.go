@@ -166,6 +166,9 @@ func (o *Operation) untilPoll(deadline time.Time) Command {
 // sendStatus reserves the request before it can leave: a crash costs a reservation, never an uncounted request (R30).
 func (o *Operation) sendStatus(now, deadline time.Time) Command {
 	summary := o.pollSummary(o.rec.Poll.Source)
+	if o.rec.Poll.Source == wire.DelayFinalLook {
+		o.rec.FinalLookFor = deadline
+	}
 	o.rec.Counters.StatusRequestsUsed++
 	o.rec.Poll = nil
 	o.inFlight = statusRequest

@@ -105,8 +105,8 @@ func checkIdentity(spec wire.Spec) error {
 			return err
 		}
 	}
-	if n := len(spec.RequestFingerprint); n > maxIDBytes {
-		return specError("request_fingerprint has %d bytes, at most %d are allowed", n, maxIDBytes)
+	if n := utf8.RuneCountInString(spec.RequestFingerprint); n > maxID {
+		return specError("request_fingerprint has %d characters, at most %d are allowed", n, maxID)
 	}
 	if id := wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID); len(id) > wire.MaxWorkflowIDBytes {
 		return specError("provider, account and provider_job_id give a workflow id of %d bytes, at most %d are allowed", len(id), wire.MaxWorkflowIDBytes)
@@ -118,8 +118,8 @@ func checkID(name, value string) error {
 	switch n := utf8.RuneCountInString(value); {
 	case n == 0:
 		return specError("%s is missing, set it to 1 to 256 characters", name)
-	case n > 256:
-		return specError("%s has %d characters, at most 256 are allowed", name, n)
+	case n > maxID:
+		return specError("%s has %d characters, at most %d are allowed", name, n, maxID)
 	case strings.ContainsFunc(value, unicode.IsControl) || !utf8.ValidString(value):
 		return specError("%s %q has control characters or is not UTF-8", name, value)
 	default:
@@ -194,7 +194,7 @@ func checkEscalation(spec wire.Spec) error {
 	}
 	for _, reason := range spec.Escalation.EscalateOn {
 		if !slices.Contains(wire.Reasons(), reason) {
-			return specError("escalation.escalate_on names %q, which is not a reason", bounded(string(reason), maxIDBytes))
+			return specError("escalation.escalate_on names %q, which is not a reason", bounded(string(reason), maxID))
 		}
 	}
 	return nil
@@ -229,7 +229,7 @@ func snapshot(spec wire.Spec, known Knowledge) (wire.Prepared, error) {
 	return wire.Prepared{
 		Spec: spec,
 		Limits: wire.Limits{
-			DeadlineAt: spec.DeadlineAt.UTC(), BusinessDeadlineAt: spec.BusinessDeadlineAt,
+			DeadlineAt: spec.DeadlineAt.UTC(), BusinessDeadlineAt: inUTC(spec.BusinessDeadlineAt),
 			MaxStatusRequests: spec.MaxStatusRequests, MaxTransportFailures: spec.MaxTransportFailures,
 			MaxRateLimited: *spec.MaxRateLimited, MaxExtensions: *spec.Escalation.MaxExtensions,
 		},
@@ -239,6 +239,13 @@ func snapshot(spec wire.Spec, known Knowledge) (wire.Prepared, error) {
 		Grants:                capGrants(StandardGrants(), known.Policy.Grants),
 		Table:                 known.Table,
 	}, nil
+}
+
+func inUTC(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	return new(t.UTC())
 }
 
 func pacing(schedule wire.Schedule, known Knowledge) wire.Pace {
@@ -254,10 +261,19 @@ func pacing(schedule wire.Schedule, known Knowledge) wire.Pace {
 	minimum := *firstSet(schedule.MinDelaySeconds, known.Advice.MinDelaySeconds, new(DefaultMinDelaySeconds))
 	pace.MinDelaySeconds = max(minimum, known.FloorSeconds)
 	if known.CapSeconds > 0 {
-		pace.MaxDelaySeconds = min(pace.MaxDelaySeconds, known.CapSeconds)
-		pace.BaseDelaySeconds = min(pace.BaseDelaySeconds, known.CapSeconds)
+		capPace(&pace, known)
 	}
 	return pace
+}
+
+// capPace lets no delay of our own sleep longer than the table allows; its floor stands above its cap.
+func capPace(pace *wire.Pace, known Knowledge) {
+	pace.MaxDelaySeconds = min(pace.MaxDelaySeconds, known.CapSeconds)
+	pace.BaseDelaySeconds = min(pace.BaseDelaySeconds, known.CapSeconds)
+	pace.MinDelaySeconds = max(min(pace.MinDelaySeconds, known.CapSeconds), known.FloorSeconds)
+	if initial := pace.InitialDelaySeconds; initial != nil {
+		pace.InitialDelaySeconds = new(min(*initial, known.CapSeconds))
+	}
 }
 
 func firstSet(values ...*int) *int {

@@ -34,14 +34,19 @@ func (o *Operation) planFirst(now time.Time) {
 	o.schedule(now, candidate{o.rec.OpenedAt.Add(delay), wire.DelayLocalBackoff})
 }
 
-// planNext plans the poll after an answer that lets the wait go on. The order of looking is the order of reasons (R12):
-// deadline, request budget, a Retry-After that leads past the deadline.
-func (o *Operation) planNext(now time.Time, guidance wire.Guidance, rateLimited bool) {
+// heed takes in when the provider wants to be asked again. It holds whatever the answer means for the wait: a grant after
+// an escalation keeps to it as well (R16, R41).
+func (o *Operation) heed(now time.Time, guidance wire.Guidance) {
 	o.noteRejected(now, guidance.Rejected)
-	deadline, reason := o.deadline()
 	if minimum := guidance.RetryAfterSeconds; minimum != nil {
 		o.rec.ProviderMinimum = later(o.rec.ProviderMinimum, now.Add(seconds(*minimum)))
 	}
+}
+
+// planNext plans the poll after an answer that lets the wait go on. The order of looking is the order of reasons (R12):
+// deadline, request budget, a Retry-After that leads past the deadline.
+func (o *Operation) planNext(now time.Time, guidance wire.Guidance, rateLimited bool) {
+	deadline, reason := o.deadline()
 	switch {
 	case !now.Before(deadline):
 		o.stop(now, reason, "")
@@ -100,7 +105,7 @@ func (o *Operation) afterMinimum(now time.Time, next candidate) candidate {
 // and as a final look where the deadline comes first (R23).
 func (o *Operation) schedule(now time.Time, next candidate) {
 	deadline, _ := o.deadline()
-	next.at = later(next.at, o.soonest(now))
+	next.at = ceilMillisecond(later(next.at, o.soonest(now)))
 	if !next.at.Before(deadline) {
 		look, ok := o.finalLook(now, deadline)
 		if !ok {
@@ -109,7 +114,6 @@ func (o *Operation) schedule(now time.Time, next candidate) {
 		}
 		next = look
 	}
-	next.at = ceilMillisecond(next.at)
 	o.rec.Poll = &wire.PlannedPoll{
 		At: next.at, Source: next.source, RawDelaySeconds: int64(o.rawDelay() / time.Second),
 		CaughtUp: next.source == wire.DelayCatchUp,
@@ -137,7 +141,6 @@ func (o *Operation) finalLook(now, deadline time.Time) (candidate, bool) {
 	if !at.Before(deadline) {
 		return candidate{}, false
 	}
-	o.rec.FinalLookFor = deadline
 	return candidate{at, wire.DelayFinalLook}, true
 }
 
@@ -149,11 +152,7 @@ func (o *Operation) late(now time.Time) bool {
 
 // planCatchUp lets a late poll wait once more, so that a recovered fleet does not storm (R22).
 func (o *Operation) planCatchUp(now time.Time) {
-	poll := o.rec.Poll
-	if poll.Source == wire.DelayFinalLook {
-		o.rec.FinalLookFor = time.Time{} // that look was never taken
-	}
-	raw := max(seconds(poll.RawDelaySeconds), time.Second)
+	raw := max(seconds(o.rec.Poll.RawDelaySeconds), time.Second)
 	delay := time.Second + time.Duration(o.draw(drawCatchUp)*float64(raw-time.Second))
 	o.schedule(now, candidate{now.Add(delay), wire.DelayCatchUp})
 }
@@ -218,10 +217,7 @@ func (o *Operation) spread(delay time.Duration) time.Duration {
 
 // seconds saturates, so that an absurd number of seconds never becomes a negative delay (R16).
 func seconds(n int64) time.Duration {
-	if n > int64(longestDelay/time.Second) {
-		return longestDelay
-	}
-	return time.Duration(n) * time.Second
+	return time.Duration(min(max(n, 0), int64(longestDelay/time.Second))) * time.Second
 }
 
 // ceilMillisecond keeps planned times at the precision in which they are recorded.

@@ -10,7 +10,48 @@ import (
 // Story renders one audit entry as a line for people. The words are never stored, so that a better wording changes no
 // history.
 func Story(e wire.Entry) string {
-	return e.At.UTC().Format("15:04:05") + " " + sentence(e)
+	return storyLine(e, sentence(e))
+}
+
+// StoryOf renders entries that follow each other. An answer and the poll that was planned because of it are one line:
+// "10:20:14 polled, state running, next poll 10:20:31 from local_backoff (3 of 12)".
+func StoryOf(entries []wire.Entry) []string {
+	lines := make([]string, 0, len(entries))
+	told := make(map[int]bool)
+	for i, e := range entries {
+		if told[i] {
+			continue
+		}
+		line := Story(e)
+		if planned, ok := plannedBy(entries[i:]); ok {
+			told[i+planned] = true
+			line = storyLine(e, answerSentence(e)+", "+sentence(entries[i+planned]))
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// plannedBy finds the poll that the first entry, an answer, led to.
+func plannedBy(entries []wire.Entry) (int, bool) {
+	answer := entries[0]
+	if answer.Event != wire.EventResponseReceived && answer.Event != wire.EventRequestLost {
+		return 0, false
+	}
+	for i, e := range entries[1:] {
+		switch e.Event { //nolint:exhaustive // only these stand between an answer and its plan
+		case wire.EventPollPlanned:
+			return i + 1, e.At.Equal(answer.At)
+		case wire.EventStateChanged, wire.EventGuidanceRejected:
+		default:
+			return 0, false
+		}
+	}
+	return 0, false
+}
+
+func storyLine(e wire.Entry, words string) string {
+	return e.At.UTC().Format("15:04:05") + " " + oneLine(words)
 }
 
 func sentence(e wire.Entry) string {
@@ -21,10 +62,8 @@ func sentence(e wire.Entry) string {
 		return fmt.Sprintf("next poll %s from %s (%s)", clock(e), e.DelaySource, used(e))
 	case wire.EventRequestReserved:
 		return fmt.Sprintf("sending request %d of %d", e.StatusRequestsUsed, e.MaxStatusRequests)
-	case wire.EventResponseReceived:
-		return receivedSentence(e)
-	case wire.EventRequestLost:
-		return fmt.Sprintf("no answer: %s (%s)", orElse(e.Detail, "lost"), used(e))
+	case wire.EventResponseReceived, wire.EventRequestLost:
+		return answerSentence(e) + " (" + used(e) + ")"
 	case wire.EventRequestNotSent:
 		return "not sent: " + reasonText(wire.Reason(e.Reason), e.Detail)
 	case wire.EventStateChanged:
@@ -36,19 +75,20 @@ func sentence(e wire.Entry) string {
 	}
 }
 
-func receivedSentence(e wire.Entry) string {
-	text := fmt.Sprintf("received %d", e.HTTPStatus)
+func answerSentence(e wire.Entry) string {
+	if e.Event == wire.EventRequestLost {
+		return "no answer: " + orElse(e.Detail, wire.TransportLost)
+	}
+	text := fmt.Sprintf("received %d, %s", e.HTTPStatus, e.Reason)
 	if e.Reason == string(wire.AnswerRead) {
-		text += fmt.Sprintf(", state %s", orElse(e.RawState, "(empty)"))
-	} else {
-		text += ", " + e.Reason
+		text = "polled, state " + orElse(e.RawState, "(empty)")
 	}
 	if seconds, ok := strings.CutPrefix(e.Detail, "retry_after "); ok {
 		text += ", Retry-After " + seconds
 	} else if e.Detail != "" {
 		text += ", " + e.Detail
 	}
-	return text + " (" + used(e) + ")"
+	return text
 }
 
 func peopleSentence(e wire.Entry) string {

@@ -61,10 +61,13 @@ func (o *Operation) Briefing(now time.Time) wire.Briefing {
 		Phase: o.rec.Phase, RawState: o.rec.LastRawState, Category: o.rec.LastCategory,
 		OpenedAt: o.rec.OpenedAt.UTC(), At: now.UTC(), Limits: o.rec.Limits, Counters: o.rec.Counters,
 		Answers: maps.Clone(o.rec.Answers), CredentialRef: o.rec.CredentialRef,
-		ConsoleURL: o.rec.Prepared.Table.ConsoleURL, Cancel: o.rec.Prepared.Table.Cancel, Outcome: o.rec.Outcome,
+		ConsoleURL: o.rec.Prepared.Table.ConsoleURL, Cancel: o.rec.Prepared.Table.Cancel, Outcome: o.outcomeToTell(),
 	}
 	if last := o.rec.LastObservation; last != nil {
 		briefing.LastHTTPStatus, briefing.LastAnswer, briefing.LastAnswerAt = last.HTTPStatus, last.Answer, last.ReceivedAt
+		if briefing.LastAnswerAt == nil {
+			briefing.LastAnswerAt = last.SentAt
+		}
 	}
 	if job := o.lastJob(); job != nil {
 		briefing.ProviderError = job.Error
@@ -75,4 +78,15 @@ func (o *Operation) Briefing(now time.Time) wire.Briefing {
 		briefing.Escalation = &frozen
 	}
 	return briefing
+}
+
+// outcomeToTell is the outcome without its result references: a pre-signed link is its query, and messages hold no secret
+// (R14).
+func (o *Operation) outcomeToTell() *wire.Outcome {
+	if o.rec.Outcome == nil {
+		return nil
+	}
+	told := *o.rec.Outcome
+	told.Result = map[string]string{}
+	return &told
 }

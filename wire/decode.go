@@ -48,7 +48,7 @@ func decodeStrictly(what string, data []byte, limit int, into any) error {
 	if len(data) > limit {
 		return fmt.Errorf("%s: %d bytes, at most %d are read", what, len(data), limit)
 	}
-	if kind := jsontext.Value(data).Kind(); kind != '{' && len(data) > 0 {
+	if kind := jsontext.Value(data).Kind(); kind != '{' && jsontext.Value(data).IsValid() {
 		return fmt.Errorf("%s: a JSON object is wanted, got %s", what, kindName(kind))
 	}
 	err := json.Unmarshal(data, into, json.RejectUnknownMembers(true))

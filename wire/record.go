@@ -32,8 +32,10 @@ type Record struct {
 	// Terminal is the first terminal reading, unproven ones included.
 	Terminal *Terminal `json:"terminal,omitempty"`
 
-	Poll   *PlannedPoll `json:"poll,omitempty"`
-	Cancel *CancelState `json:"cancel,omitempty"`
+	Poll *PlannedPoll `json:"poll,omitempty"`
+	// Cancel is empty when no cancel was decided; CancelDetail says in a word how the provider took it.
+	Cancel       CancelState `json:"cancel,omitempty"`
+	CancelDetail string      `json:"cancel_detail,omitempty"`
 	// ProviderMinimum is the time before which the provider does not want to be asked.
 	ProviderMinimum time.Time `json:"provider_minimum,omitzero"`
 	// FinalLookFor is the deadline for which the one final look was planned.

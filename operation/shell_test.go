@@ -1,0 +1,230 @@
+package operation_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobwait/jobwait/operation"
+	"github.com/jobwait/jobwait/wire"
+)
+
+// firstRun is the run id of every wait in these tests.
+const firstRun = "3f9a2c1b-0000-4000-8000-000000000001"
+
+// start is when every wait in these tests begins.
+var start = time.Date(2025, 4, 18, 10, 20, 0, 0, time.UTC)
+
+// shell drives an operation as package workflows does: decisions first, then answers, then timers; one alarm that is kept
+// while its time holds and is never shorter than a second. Time is a value that jumps to whatever happens next.
+type shell struct {
+	op  *operation.Operation
+	now time.Time
+
+	// provider and canceller answer requests, after a latency.
+	provider  func(at time.Time, request wire.PollRequest) (wire.PollResult, time.Duration)
+	canceller func(at time.Time, request wire.CancelRequest) (wire.CancelResult, time.Duration)
+	// notifier delivers messages; nil delivers them in a second.
+	notifier func(wire.Notification) (failure string, latency time.Duration)
+	// person is asked what people do next; nil: nothing.
+	person func(s *shell) (at time.Time, act func())
+	// down are times during which no worker runs: nothing is taken in before their end.
+	down []span
+	// carry hands the record over to a new run at every quiet moment.
+	carry bool
+	// seen is told every command as it is given; nil: nobody.
+	seen func(operation.Command)
+
+	alarmFor, alarmAt time.Time
+	request           *pending
+	notices           []pending
+
+	// What happened.
+	entries    []wire.Entry
+	sent       []sent
+	cancels    []time.Time
+	openings   []wire.Escalation
+	notified   []wire.Notification
+	outcome    *wire.Outcome
+	runs       int
+	decisions  int
+	lastRecord wire.Record
+}
+
+type span struct{ from, to time.Time }
+
+// pending is an activity under way; take hands its result to the core.
+type pending struct {
+	due  time.Time
+	take func()
+}
+
+// sent is one status request with the limits that held when it left.
+type sent struct {
+	at      time.Time
+	request wire.PollRequest
+	limits  wire.Limits
+	record  wire.Record
+}
+
+// run drives the wait until it closes.
+func (s *shell) run(t *testing.T) wire.Outcome {
+	t.Helper()
+	for range 200_000 {
+		s.takeIn()
+		command := s.op.Next(s.now)
+		s.collect()
+		if s.seen != nil {
+			s.seen(command)
+		}
+		if s.carryOut(t, command) {
+			return *s.outcome
+		}
+	}
+	require.FailNow(t, "the wait does not end", "%+v", s.op.Record())
+	return wire.Outcome{}
+}
+
+// takeIn hands over what is due in the one order that does not depend on the order of arrival.
+func (s *shell) takeIn() {
+	for s.person != nil {
+		at, act := s.person(s)
+		if act == nil || at.After(s.now) {
+			break
+		}
+		act()
+	}
+	if s.request != nil && !s.request.due.After(s.now) {
+		request := s.request
+		s.request = nil
+		request.take()
+	}
+	var later []pending
+	for _, notice := range s.notices {
+		if notice.due.After(s.now) {
+			later = append(later, notice)
+			continue
+		}
+		notice.take()
+	}
+	s.notices = later
+	if !s.alarmAt.IsZero() && !s.alarmAt.After(s.now) {
+		s.alarmFor, s.alarmAt = time.Time{}, time.Time{}
+	}
+}
+
+func (s *shell) carryOut(t *testing.T, command operation.Command) (closed bool) {
+	t.Helper()
+	switch command := command.(type) {
+	case operation.SendStatus:
+		s.send(command.Request)
+	case operation.SendCancel:
+		s.cancels = append(s.cancels, s.now)
+		result, latency := s.canceller(s.now, command.Request)
+		s.request = &pending{s.now.Add(latency), func() { s.op.CancelAnswered(s.now, result) }}
+	case operation.Notify:
+		s.notify(command.Request.Notification)
+	case operation.Wait:
+		s.sleep(t, command.Until)
+	case operation.Close:
+		s.outcome = &command.Outcome
+		return true
+	}
+	return false
+}
+
+func (s *shell) send(request wire.PollRequest) {
+	record := s.op.Record()
+	s.sent = append(s.sent, sent{s.now, request, record.Limits, record})
+	result, latency := s.provider(s.now, request)
+	s.request = &pending{s.now.Add(latency), func() { s.op.StatusAnswered(s.now, result) }}
+}
+
+func (s *shell) notify(notification wire.Notification) {
+	s.notified = append(s.notified, notification)
+	failure, latency := "", time.Second
+	if s.notifier != nil {
+		failure, latency = s.notifier(notification)
+	}
+	s.notices = append(s.notices, pending{
+		s.now.Add(latency), func() { s.op.Notified(s.now, notification.ID, failure) },
+	})
+}
+
+func (s *shell) sleep(t *testing.T, until time.Time) {
+	t.Helper()
+	if s.carry && s.op.Quiet() && !s.op.Stopping() {
+		s.op = operation.Resume(overJSON(t, s.op.Record()))
+		s.runs++
+	}
+	if !until.Equal(s.alarmFor) {
+		s.alarmFor, s.alarmAt = until, time.Time{}
+		if !until.IsZero() {
+			s.alarmAt = latest(until, s.now.Add(time.Second))
+		}
+	}
+	next := s.nextMoment()
+	require.False(t, next.IsZero(), "nothing will ever happen again: %+v", s.op.Record())
+	s.now = latest(next, s.now)
+}
+
+// nextMoment is when the next thing happens, or its worker is back.
+func (s *shell) nextMoment() time.Time {
+	var next time.Time
+	consider := func(at time.Time) {
+		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	consider(s.alarmAt)
+	if s.request != nil {
+		consider(s.request.due)
+	}
+	for _, notice := range s.notices {
+		consider(notice.due)
+	}
+	if s.person != nil {
+		if at, act := s.person(s); act != nil {
+			consider(latest(at, s.now.Add(time.Nanosecond)))
+		}
+	}
+	for _, outage := range s.down {
+		if next.After(outage.from) && next.Before(outage.to) {
+			next = outage.to
+		}
+	}
+	return next
+}
+
+// collect keeps the audit over all runs, and every opening of a question.
+func (s *shell) collect() {
+	for _, entry := range s.op.Audit().Entries {
+		if entry.Seq > len(s.entries) {
+			s.entries = append(s.entries, entry)
+		}
+	}
+	if open := s.op.Escalation(); open != nil {
+		if n := len(s.openings); n == 0 || s.openings[n-1].ID != open.ID {
+			s.openings = append(s.openings, *open)
+		}
+	}
+	s.lastRecord = s.op.Record()
+}
+
+// overJSON is the record as the next run receives it.
+func overJSON(t require.TestingT, record wire.Record) wire.Record {
+	data, err := json.Marshal(record)
+	require.NoError(t, err)
+	var carried wire.Record
+	require.NoError(t, json.Unmarshal(data, &carried))
+	return carried
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
