@@ -56,10 +56,20 @@ func metricsHandler(registry *prometheus.Registry) (client.MetricsHandler, error
 	if err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
-	provider := metric.NewMeterProvider(metric.WithReader(exporter))
+	provider := metric.NewMeterProvider(metric.WithReader(exporter), metric.WithView(secondsView()))
 	return opentelemetry.NewMetricsHandler(opentelemetry.MetricsHandlerOptions{
 		Meter: provider.Meter("jobwait"), UseMonotonicCounters: true,
 	}), nil
+}
+
+// secondsView gives the SDK's timers buckets for seconds; the default ones are for milliseconds.
+func secondsView() metric.View {
+	return metric.NewView(
+		metric.Instrument{Kind: metric.InstrumentKindHistogram, Unit: "s"},
+		metric.Stream{Aggregation: metric.AggregationExplicitBucketHistogram{
+			Boundaries: []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 600, 3600, 86400},
+		}},
+	)
 }
 
 func (m *monitor) serve(ctx context.Context, flag, address, pattern string, handler http.Handler) error {

@@ -1,0 +1,230 @@
+package startercmd
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// decideTimeout is how long a decision waits for a worker.
+const decideTimeout = 30 * time.Second
+
+// decisionFlags are one decision on the command line.
+type decisionFlags struct {
+	id       target
+	decision wire.Decision
+	span     time.Duration
+	json     bool
+}
+
+func (a *app) decisionCommands() []*cobra.Command {
+	return []*cobra.Command{
+		a.decisionCommand(wire.DecisionExtend, "let a wait go on with more time, requests or failures", `Extend answers an escalation with new limits: the deadline moves to --for from now (never back), and the budgets grow by
+the numbers given. It is offered as often as the spec's max_extensions allows.`, grantFlags),
+		a.decisionCommand(wire.DecisionTreatAsPending, "say that an unknown state means: go on waiting", `Treat-as-pending answers an unknown state: this wait, and no other, goes on waiting in it. Should the state table list the
+state by then, the table is right. --for and --requests grant time and requests besides.`, grantFlags, stateFlag),
+		a.decisionCommand(wire.DecisionUseCredential, "go on with another credential, or a new version of the same", `Use-credential answers a refused credential. Name another that the worker knows, or the same name once its version has
+changed. --for and --requests grant time and requests besides, where the escalation offers them.`, grantFlags, credentialFlag),
+		a.decisionCommand(wire.DecisionCancel, "ask the provider once to cancel the job", `Cancel asks the provider to cancel the job, where its table documents how, and looks whether it did. It is possible while
+the wait is polling, too. To stop waiting and leave the job alone, use close, or cancel the workflow:
+  temporal workflow cancel --workflow-id ID`),
+		a.decisionCommand(wire.DecisionAcceptResult, "take the result that there is, proven or not", `Accept-result ends the wait as succeeded with whatever result there is. The outcome notes what was not proven.`),
+		a.decisionCommand(wire.DecisionClose, "stop waiting, and leave the job alone", `Close answers an escalation by ending the wait. The job itself is left alone; the outcome says unresolved, unless the
+provider had said how the job ended.`),
+	}
+}
+
+func (a *app) decisionCommand(kind wire.DecisionKind, short, long string, more ...func(*cobra.Command, *decisionFlags)) *cobra.Command {
+	flags := &decisionFlags{decision: wire.Decision{Kind: kind}}
+	command := &cobra.Command{
+		Use:   strings.ReplaceAll(string(kind), "_", "-"),
+		Short: short,
+		Long: long + `
+
+The decision answers the open escalation, which is shown first, or the one that --escalation names. A decision that is
+refused changes nothing: the reason is shown, and the exit code is 1.`,
+		RunE: func(command *cobra.Command, _ []string) error { return a.decide(command.Context(), flags) },
+	}
+	flags.id.define(command)
+	for _, define := range more {
+		define(command, flags)
+	}
+	d := &flags.decision
+	command.Flags().StringVar(&d.DecidedBy, "by", os.Getenv("USER"), "`who` decides")
+	command.Flags().StringVar(&d.Comment, "comment", "", "`why`; it stands in the audit (required)")
+	command.Flags().StringVar(&d.EscalationID, "escalation", "", "`id` of the escalation that is answered (default: the open one)")
+	command.Flags().StringVar(&d.DecisionID, "decision-id", "", "`id` under which the decision is applied at most once (default: a new one)")
+	command.Flags().BoolVar(&flags.json, "json", false, "the reply as JSON, a refusal included")
+	return command
+}
+
+func grantFlags(command *cobra.Command, flags *decisionFlags) {
+	command.Flags().DurationVar(&flags.span, "for", 0, "`time` from now to the new deadline, such as 15m")
+	command.Flags().IntVar(&flags.decision.StatusRequests, "requests", 0, "this many more status requests")
+	command.Flags().IntVar(&flags.decision.TransportFailures, "transport-failures", 0, "this many more failures (5xx, no answer)")
+	command.Flags().IntVar(&flags.decision.RateLimited, "rate-limited", 0, "this many more 429")
+	command.Flags().BoolVar(&flags.decision.PastBusinessDeadline, "past-business-deadline", false, "the result is of use after business_deadline_at, too")
+}
+
+func stateFlag(command *cobra.Command, flags *decisionFlags) {
+	command.Flags().StringVar(&flags.decision.RawState, "state", "", "the raw `state` (default: the one that stopped the wait)")
+}
+
+func credentialFlag(command *cobra.Command, flags *decisionFlags) {
+	command.Flags().StringVar(&flags.decision.CredentialRef, "credential", "", "`name` of the credential (required)")
+}
+
+// complete checks what can be known before anything is asked.
+func (f *decisionFlags) complete() error {
+	d := &f.decision
+	switch {
+	case d.DecidedBy == "":
+		return usagef("--by is missing and $USER is empty; say who decides")
+	case d.Comment == "":
+		return usagef("--comment is missing; say why, it stands in the audit")
+	case d.Kind == wire.DecisionUseCredential && d.CredentialRef == "":
+		return usagef("--credential is missing; name one that the worker knows")
+	case f.span%time.Second != 0:
+		return usagef("--for %s: whole seconds are granted", f.span)
+	}
+	d.Seconds = int(f.span / time.Second)
+	if d.DecisionID == "" {
+		d.DecisionID = "cli-" + strings.ToLower(rand.Text()[:12])
+	}
+	return nil
+}
+
+func (a *app) decide(ctx context.Context, flags *decisionFlags) error {
+	if err := flags.complete(); err != nil {
+		return err
+	}
+	return a.withWait(ctx, &flags.id, func(ctx context.Context, s *server, workflowID string) error {
+		if _, err := s.latest(ctx, workflowID); err != nil {
+			return err
+		}
+		if err := a.address(ctx, s, workflowID, &flags.decision); err != nil {
+			return err
+		}
+		reply, err := s.decide(ctx, workflowID, flags.decision)
+		if err != nil {
+			return a.notDecided(err, flags, workflowID)
+		}
+		return a.decided(reply, flags)
+	})
+}
+
+// address fills in which escalation is answered, after showing it.
+func (a *app) address(ctx context.Context, s *server, workflowID string, decision *wire.Decision) error {
+	needsState := decision.Kind == wire.DecisionTreatAsPending && decision.RawState == ""
+	if decision.EscalationID != "" && !needsState {
+		return nil
+	}
+	view, err := ask[wire.OperationView](ctx, s, workflowID, "", wire.QueryOperation)
+	if err != nil {
+		return a.unanswered(err, workflowID)
+	}
+	if needsState && view.LastObservation != nil && view.LastObservation.Job != nil {
+		decision.RawState = view.LastObservation.Job.RawState
+	}
+	switch {
+	case decision.EscalationID != "":
+	case view.Escalation != nil:
+		decision.EscalationID = view.Escalation.ID
+		a.say("%s\n", view.Escalation.Message)
+	case decision.Kind != wire.DecisionCancel: // a cancel needs no escalation
+		return hinted(errors.New("nothing waits for an answer in this wait"), "`%s show %s` shows how it stands", a.name, workflowID)
+	}
+	return nil
+}
+
+// decide sends a decision as an update, so that the answer comes at once.
+func (s *server) decide(ctx context.Context, workflowID string, decision wire.Decision) (wire.DecisionReply, error) {
+	ctx, cancel := context.WithTimeout(ctx, decideTimeout)
+	defer cancel()
+	var reply wire.DecisionReply
+	handle, err := s.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: workflowID, UpdateName: wire.UpdateDecide, Args: []any{decision},
+		WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err != nil {
+		return reply, err
+	}
+	return reply, handle.Get(ctx, &reply)
+}
+
+func (a *app) decided(reply wire.DecisionReply, flags *decisionFlags) error {
+	if flags.json {
+		return a.printJSON(reply)
+	}
+	_, err := fmt.Fprintf(a.out, "applied: %s by %s (decision %s); now up to %d requests until %s\n",
+		flags.decision.Kind, flags.decision.DecidedBy, reply.DecisionID, reply.MaxStatusRequests, stamp(reply.DeadlineAt))
+	return err
+}
+
+// refused is what --json prints of a decision that was not applied.
+type refused struct {
+	Accepted   bool         `json:"accepted"`
+	DecisionID string       `json:"decision_id"`
+	Refusal    wire.Refusal `json:"refusal"`
+}
+
+func (a *app) notDecided(err error, flags *decisionFlags, workflowID string) error {
+	refusal, ok := refusalOf(err)
+	if !ok {
+		return a.unsettled(err, flags.decision.DecisionID, workflowID)
+	}
+	if flags.json {
+		if err := a.printJSON(refused{DecisionID: flags.decision.DecisionID, Refusal: refusal}); err != nil {
+			return err
+		}
+	}
+	text := refusal.Error()
+	if refusal.Winner != "" {
+		text += fmt.Sprintf("; decision %q came first", refusal.Winner)
+	}
+	return hinted(errors.New(text), "`%s show %s` shows what may be answered", a.name, workflowID)
+}
+
+func refusalOf(err error) (wire.Refusal, bool) {
+	var application *temporal.ApplicationError
+	if !errors.As(err, &application) || application.Type() != wire.ErrorDecisionRefused {
+		return wire.Refusal{}, false
+	}
+	var refusal wire.Refusal
+	if err := application.Details(&refusal); err != nil {
+		refusal.Detail = application.Message()
+	}
+	return refusal, true
+}
+
+// unsettled is a decision of which nobody said whether it was applied.
+func (a *app) unsettled(err error, decisionID, workflowID string) error {
+	var timeout *client.WorkflowUpdateServiceTimeoutOrCanceledError
+	switch {
+	case errors.As(err, new(*serviceerror.NotFound)):
+		return hinted(errors.New("the wait has ended; there is nothing to decide any more"), "`%s show %s` shows its outcome", a.name, workflowID)
+	case errors.As(err, &timeout), errors.Is(err, context.DeadlineExceeded), errors.As(err, new(*serviceerror.DeadlineExceeded)):
+		return hinted(fmt.Errorf("no worker answered within %s; the decision may or may not be applied", decideTimeout),
+			"ask again with --decision-id %s, under which it is applied at most once", decisionID)
+	default:
+		return err
+	}
+}
+
+func (a *app) unanswered(err error, workflowID string) error {
+	if !transient(err) {
+		return err
+	}
+	return hinted(fmt.Errorf("%s does not answer: %w", workflowID, err), "a worker has to run for a decision; is one running on the wait's task queue?")
+}

@@ -1,0 +1,158 @@
+package startercmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+const (
+	// askTimeout bounds one question to a worker.
+	askTimeout = 10 * time.Second
+	// noWorkerAfter is how long nothing may happen to a wait before a missing worker is the likely cause.
+	noWorkerAfter = 5 * time.Second
+)
+
+// follower follows one wait to its end, over all its runs. It hears of news by long-polling the history, so that a wait
+// of days costs about one call a minute.
+type follower struct {
+	server     *server
+	workflowID string
+	runID      string
+	// news is called after something happened to the wait, for several things at once where they came together. An error
+	// ends the following.
+	news func(ctx context.Context, runID string) error
+	// quiet is called once when no worker has taken the wait up for a while; nil: nobody is told.
+	quiet func()
+}
+
+// follow returns the outcome, or why there is none.
+func (f *follower) follow(ctx context.Context) (wire.Outcome, error) {
+	for runID := f.runID; ; {
+		last, err := f.followRun(ctx, runID)
+		if err != nil {
+			return wire.Outcome{}, err
+		}
+		next := last.GetWorkflowExecutionContinuedAsNewEventAttributes().GetNewExecutionRunId()
+		if next == "" {
+			return f.server.outcome(ctx, f.workflowID, runID)
+		}
+		runID = next
+	}
+}
+
+// followRun returns the last event of a run.
+func (f *follower) followRun(ctx context.Context, runID string) (*historypb.HistoryEvent, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watched := f.watch(ctx, runID)
+	patience := time.NewTimer(noWorkerAfter)
+	defer patience.Stop()
+	for {
+		select {
+		case <-watched.news:
+			patience.Stop()
+			if err := f.news(ctx, runID); err != nil {
+				return nil, err
+			}
+		case <-patience.C:
+			if f.quiet != nil {
+				f.quiet()
+			}
+		case end := <-watched.end:
+			return end.event, end.err
+		}
+	}
+}
+
+// watched is a run whose history is being read.
+type watched struct {
+	// news holds one token for any number of workflow tasks that were not looked at yet.
+	news chan struct{}
+	end  chan ending
+}
+
+type ending struct {
+	event *historypb.HistoryEvent
+	err   error
+}
+
+func (f *follower) watch(ctx context.Context, runID string) watched {
+	w := watched{news: make(chan struct{}, 1), end: make(chan ending, 1)}
+	events := f.server.GetWorkflowHistory(ctx, f.workflowID, runID, true, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	go func() {
+		for events.HasNext() {
+			event, err := events.Next()
+			switch {
+			case err != nil:
+				w.end <- ending{err: orCancelled(ctx, err)}
+				return
+			case event.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED:
+				select {
+				case w.news <- struct{}{}:
+				default:
+				}
+			case ends(event):
+				w.end <- ending{event: event}
+				return
+			}
+		}
+		w.end <- ending{err: orCancelled(ctx, errors.New("the history ended without an end of the workflow"))}
+	}()
+	return w
+}
+
+func orCancelled(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+func ends(event *historypb.HistoryEvent) bool {
+	switch event.GetEventType() { //nolint:exhaustive // the events that close a run
+	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED,
+		enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED,
+		enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW:
+		return true
+	default:
+		return false
+	}
+}
+
+// outcome is how a closed wait ended. One that has none was never decided, which is an error with its cause.
+func (s *server) outcome(ctx context.Context, workflowID, runID string) (wire.Outcome, error) {
+	var outcome wire.Outcome
+	err := s.GetWorkflow(ctx, workflowID, runID).Get(ctx, &outcome)
+	var application *temporal.ApplicationError
+	switch {
+	case err == nil:
+		return outcome, nil
+	case errors.As(err, &application) && application.Type() == wire.ErrorInvalidSpec:
+		return outcome, hinted(errors.New(application.Message()), "nothing was sent to the provider; correct the spec and start again")
+	case errors.As(err, new(*temporal.CanceledError)):
+		return outcome, errors.New("the workflow was cancelled before the wait began; nothing was sent to the provider")
+	case errors.As(err, new(*temporal.TerminatedError)):
+		return outcome, hinted(errors.New("the workflow was terminated from outside and has no outcome"),
+			"to wait for this job again, set reopens in the spec, with run_id %s", runID)
+	default:
+		return outcome, fmt.Errorf("the workflow has no outcome: %w", err)
+	}
+}
+
+// transient reports whether a wait that cannot be asked now may be asked later: it is being prepared, or its workers are
+// away or busy. Following goes on.
+func transient(err error) bool {
+	var unavailable *serviceerror.Unavailable
+	return errors.As(err, new(*serviceerror.QueryFailed)) || errors.As(err, new(*serviceerror.WorkflowNotReady)) ||
+		errors.As(err, new(*serviceerror.FailedPrecondition)) || errors.As(err, &unavailable) ||
+		errors.As(err, new(*serviceerror.DeadlineExceeded)) || errors.Is(err, context.DeadlineExceeded)
+}

@@ -1,0 +1,192 @@
+package startercmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// target is how a command line names a wait.
+type target struct {
+	id                     string
+	provider, account, job string
+}
+
+func (t *target) define(command *cobra.Command) {
+	command.Use += " [ID]"
+	command.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return usagef("%d arguments, one ID is wanted", len(args))
+		}
+		return t.take(args)
+	}
+	flags := command.Flags()
+	flags.StringVar(&t.provider, "provider", "", "`name` of the state table, with --account and --job in place of an ID")
+	flags.StringVar(&t.account, "account", "", "`account` of the job")
+	flags.StringVar(&t.job, "job", "", "`id` of the job at the provider")
+}
+
+func (t *target) take(args []string) error {
+	byFlags := t.provider != "" || t.account != "" || t.job != ""
+	switch {
+	case len(args) == 1 && args[0] == "":
+		return usagef("the ID is empty")
+	case len(args) == 1 && byFlags:
+		return usagef("both an ID and --provider, --account or --job are given; give one or the other")
+	case len(args) == 1:
+		t.id = args[0]
+	case !byFlags:
+		return usagef("an ID is missing; give one, or --provider, --account and --job")
+	case t.provider == "" || t.account == "" || t.job == "":
+		return usagef("--provider, --account and --job belong together; one is missing")
+	}
+	return nil
+}
+
+var escalationSuffix = regexp.MustCompile(`#\d+-[0-9a-f]{8}$`)
+
+// workflowID finds the workflow of a wait.
+func (t *target) workflowID(ctx context.Context, s *server) (string, error) {
+	switch {
+	case t.id == "":
+		return wire.WorkflowID(t.provider, t.account, t.job), nil
+	case strings.HasPrefix(t.id, "jobwait/"):
+		return t.id, nil
+	default:
+		return s.findOperation(ctx, escalationSuffix.ReplaceAllString(t.id, ""))
+	}
+}
+
+const (
+	pageSize = 1000
+	// maxListed bounds a search by operation id; the ID of the workflow needs no search.
+	maxListed = 20_000
+	// maxReadThrough is how many waits without a memo are looked into for their operation id.
+	maxReadThrough = 200
+)
+
+// findOperation looks through the list of waits, the open ones first: no search attribute holds the operation id.
+func (s *server) findOperation(ctx context.Context, operation string) (string, error) {
+	for _, status := range []string{"ExecutionStatus = 'Running'", "ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'"} {
+		search := operationSearch{server: s, operation: operation}
+		err := s.list(ctx, "WorkflowType = '"+wire.WorkflowAwaitJob+"' AND "+status, search.look)
+		if err != nil && !errors.Is(err, errEnough) {
+			return "", fmt.Errorf("looking for operation %q: %w", operation, err)
+		}
+		if id, err := search.result(); id != "" || err != nil {
+			return id, err
+		}
+	}
+	return "", hinted(fmt.Errorf("no wait has the operation id %q", operation),
+		"give the workflow id (jobwait/<provider>/<account>/<job>), or --provider, --account and --job; `escalations` lists what waits for an answer")
+}
+
+// errEnough ends a listing that has seen what it wanted.
+var errEnough = errors.New("enough")
+
+// list calls look with each execution that a visibility query finds, newest first.
+func (s *server) list(ctx context.Context, query string, look func(context.Context, *workflowpb.WorkflowExecutionInfo) error) error {
+	request := &workflowservice.ListWorkflowExecutionsRequest{Query: query, PageSize: pageSize}
+	for {
+		page, err := s.ListWorkflow(ctx, request)
+		if err != nil {
+			return err
+		}
+		for _, execution := range page.GetExecutions() {
+			if err := look(ctx, execution); err != nil {
+				return err
+			}
+		}
+		request.NextPageToken = page.GetNextPageToken()
+		if len(request.NextPageToken) == 0 {
+			return nil
+		}
+	}
+}
+
+// operationSearch collects the workflows of one operation id.
+type operationSearch struct {
+	server    *server
+	operation string
+
+	listed, readThrough int
+	found               []string
+}
+
+func (o *operationSearch) look(ctx context.Context, execution *workflowpb.WorkflowExecutionInfo) error {
+	if o.listed++; o.listed > maxListed {
+		return errEnough
+	}
+	id := execution.GetExecution().GetWorkflowId()
+	if o.operationOf(ctx, execution) == o.operation && !slices.Contains(o.found, id) {
+		o.found = append(o.found, id)
+	}
+	return nil
+}
+
+// operationOf reads the memo that jobwait's own starts leave, else the spec in the first event.
+func (o *operationSearch) operationOf(ctx context.Context, execution *workflowpb.WorkflowExecutionInfo) string {
+	if name := o.server.memoText(execution.GetMemo(), wire.MemoOperationID); name != "" {
+		return name
+	}
+	if o.readThrough++; o.readThrough > maxReadThrough {
+		return ""
+	}
+	spec, err := o.server.spec(ctx, execution.GetExecution())
+	if err != nil {
+		return "" // not a wait of ours, or its history is gone
+	}
+	return spec.OperationID
+}
+
+func (o *operationSearch) result() (string, error) {
+	if len(o.found) > 1 {
+		return "", hinted(fmt.Errorf("operation id %q is that of %d jobs", o.operation, len(o.found)), "give one of these: %s", strings.Join(o.found, ", "))
+	}
+	return strings.Join(o.found, ""), nil
+}
+
+func (s *server) memoText(memo *commonpb.Memo, name string) string {
+	payload, ok := memo.GetFields()[name]
+	if !ok {
+		return ""
+	}
+	var text string
+	if err := s.converter.FromPayload(payload, &text); err != nil {
+		return ""
+	}
+	return text
+}
+
+// latest is the latest run of a workflow: its id and whether it is open.
+func (s *server) latest(ctx context.Context, workflowID string) (*workflowpb.WorkflowExecutionInfo, error) {
+	described, err := s.DescribeWorkflowExecution(ctx, workflowID, "")
+	if errors.As(err, new(*serviceerror.NotFound)) || errors.As(err, new(*serviceerror.InvalidArgument)) {
+		return nil, hinted(fmt.Errorf("no wait has the workflow id %q", workflowID),
+			"the server has none, or no longer: closed workflows are kept for the namespace's retention")
+	}
+	if err != nil {
+		return nil, err
+	}
+	info := described.GetWorkflowExecutionInfo()
+	if name := info.GetType().GetName(); name != wire.WorkflowAwaitJob {
+		return nil, fmt.Errorf("workflow %q is of type %q, not a wait (%s)", workflowID, name, wire.WorkflowAwaitJob)
+	}
+	return info, nil
+}
+
+func open(info *workflowpb.WorkflowExecutionInfo) bool {
+	return info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+}

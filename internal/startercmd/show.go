@@ -1,0 +1,103 @@
+package startercmd
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	workflowpb "go.temporal.io/api/workflow/v1"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+func (a *app) showCommand() *cobra.Command {
+	var id target
+	var asJSON bool
+	command := &cobra.Command{
+		Use:   "show",
+		Short: "show how a wait stands, or how it ended",
+		Long: `Show asks a wait for its state, limits, usage and open escalation, or shows the outcome of one that has ended.
+With --json: workflow_id, run_id, open, and operation (what the query "operation" answers) or outcome.`,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return a.withWait(command.Context(), &id, func(ctx context.Context, s *server, workflowID string) error {
+				return a.show(ctx, s, workflowID, asJSON)
+			})
+		},
+	}
+	id.define(command)
+	command.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	return command
+}
+
+// shown is what show --json prints.
+type shown struct {
+	WorkflowID string              `json:"workflow_id"`
+	RunID      string              `json:"run_id"`
+	Open       bool                `json:"open"`
+	Operation  *wire.OperationView `json:"operation,omitempty"`
+	Outcome    *wire.Outcome       `json:"outcome,omitempty"`
+}
+
+func (a *app) show(ctx context.Context, s *server, workflowID string, asJSON bool) error {
+	info, err := s.latest(ctx, workflowID)
+	if err != nil {
+		return err
+	}
+	seen, err := s.look(ctx, info)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return a.printJSON(seen)
+	}
+	if seen.Outcome != nil {
+		return writeOutcome(a.out, *seen.Outcome)
+	}
+	return writeOperation(a.out, seen)
+}
+
+// look asks an open wait, or reads the outcome of a closed one, which needs no worker.
+func (s *server) look(ctx context.Context, info *workflowpb.WorkflowExecutionInfo) (shown, error) {
+	run := info.GetExecution()
+	seen := shown{WorkflowID: run.GetWorkflowId(), RunID: run.GetRunId(), Open: open(info)}
+	if !seen.Open {
+		outcome, err := s.outcome(ctx, seen.WorkflowID, seen.RunID)
+		seen.Outcome = &outcome
+		return seen, err
+	}
+	view, err := ask[wire.OperationView](ctx, s, seen.WorkflowID, seen.RunID, wire.QueryOperation)
+	seen.Operation = &view
+	return seen, explainAsking(err, info.GetTaskQueue())
+}
+
+// explainAsking says what to do about a wait that does not answer.
+func explainAsking(err error, taskQueue string) error {
+	if err == nil || !transient(err) {
+		return err
+	}
+	return hinted(err, "waits are asked through their workers; is one running on task queue %q?", taskQueue)
+}
+
+func writeOperation(to io.Writer, seen shown) error {
+	view := seen.Operation
+	var f fields
+	f.add("phase", "%s", view.Phase)
+	f.add("operation", "%s", view.Spec.OperationID)
+	f.add("job", "%s at %s, account %s", view.Spec.ProviderJobID, view.Spec.Provider, view.Spec.Account)
+	f.add("workflow", "%s, run %s", seen.WorkflowID, seen.RunID)
+	f.add("last answer", "%s", lastAnswer(view.LastObservation))
+	f.add("requests", "%s of %d", requestsText(view.Counters, view.Answers), view.Limits.MaxStatusRequests)
+	f.add("failures", "%d of %d without an answer or 5xx, %d of %d rate limited", view.Counters.TransportFailuresUsed,
+		view.Limits.MaxTransportFailures, view.Counters.RateLimitedUsed, view.Limits.MaxRateLimited)
+	f.add("extensions", "%d of %d", view.Counters.ExtensionsUsed, view.Limits.MaxExtensions)
+	f.add("deadline", "%s", stamp(view.Limits.DeadlineAt))
+	if business := view.Limits.BusinessDeadlineAt; business != nil {
+		f.add("no use after", "%s", stamp(*business))
+	}
+	f.add("next", "%s", next(*view))
+	if view.Escalation != nil {
+		f.add("escalation", "%s\n%s", view.Escalation.ID, strings.TrimSpace(view.Escalation.Message))
+	}
+	return f.write(to)
+}
