@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/jobwait/jobwait/workflows"
 )
@@ -60,5 +61,16 @@ func replay(history *historypb.History, options ReplayOptions, interceptors ...i
 	}
 	options.Register(replayer)
 	quiet := log.NewStructuredLogger(slog.New(slog.DiscardHandler))
-	return replayer.ReplayWorkflowHistory(quiet, history)
+	return replayer.ReplayWorkflowHistoryWithOptions(quiet, history, worker.ReplayWorkflowHistoryOptions{
+		OriginalExecution: original(history),
+	})
+}
+
+// original is the execution that a history tells of: without it the replayed code would see another workflow id.
+func original(history *historypb.History) workflow.Execution {
+	if len(history.GetEvents()) == 0 {
+		return workflow.Execution{}
+	}
+	started := history.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes()
+	return workflow.Execution{ID: started.GetWorkflowId(), RunID: started.GetOriginalExecutionRunId()}
 }

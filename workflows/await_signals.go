@@ -62,10 +62,11 @@ func drainSignal(ctx workflow.Context, channel workflow.ReceiveChannel, kind wir
 // handleUpdates lets the update decide queue its payload and wait for the loop to answer, in the same workflow task. The
 // validator refuses only what cannot be parsed; such an update leaves no trace in history.
 func (a *await) handleUpdates() error {
-	receive := func(_ workflow.Context, raw converter.RawValue) (wire.DecisionReply, error) {
+	receive := func(ctx workflow.Context, raw converter.RawValue) (wire.DecisionReply, error) {
+		ctx, _ = workflow.NewDisconnectedContext(ctx) // the answer comes even while the wait is being cancelled
 		item := &update{payload: raw.Payload().GetData()}
 		a.inbox.updates = append(a.inbox.updates, item)
-		if err := workflow.Await(a.ctx, func() bool { return item.done }); err != nil {
+		if err := workflow.Await(ctx, func() bool { return item.done }); err != nil {
 			return wire.DecisionReply{}, err
 		}
 		if item.refusal != nil {

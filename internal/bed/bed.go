@@ -11,6 +11,7 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
@@ -214,8 +215,19 @@ func (b *Bed) Escalated(ctx context.Context, run client.WorkflowRun) (wire.Escal
 	return *view.Escalation, nil
 }
 
-// Decide sends a decision as an update and returns the answer.
+// Decide sends a decision as an update and returns the answer. A server that could not finish the workflow task which
+// the update was part of asks to send it again; the decision's id makes that safe.
 func (b *Bed) Decide(ctx context.Context, workflowID string, decision wire.Decision) (wire.DecisionReply, error) {
+	for {
+		reply, err := b.decideOnce(ctx, workflowID, decision)
+		var again *serviceerror.WorkflowNotReady
+		if !errors.As(err, &again) {
+			return reply, err
+		}
+	}
+}
+
+func (b *Bed) decideOnce(ctx context.Context, workflowID string, decision wire.Decision) (wire.DecisionReply, error) {
 	var reply wire.DecisionReply
 	handle, err := b.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: workflowID, UpdateName: wire.UpdateDecide, Args: []any{decision},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"sync"
 	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
@@ -13,7 +14,6 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/jobwait/jobwait/internal/bed"
 	"github.com/jobwait/jobwait/internal/devserver"
@@ -69,13 +69,14 @@ func (g group) record(ctx context.Context, waits []wait, dir string, progress io
 	if err != nil {
 		return errors.Join(err, b.Close())
 	}
-	var all errgroup.Group
-	for _, w := range waits {
-		all.Go(func() error { return w.record(ctx, b, dir, progress) })
+	results := make([]error, len(waits))
+	var all sync.WaitGroup
+	for i, w := range waits {
+		all.Go(func() { results[i] = w.record(ctx, b, dir, progress) })
 	}
-	err = all.Wait()
+	all.Wait()
 	stop()
-	return errors.Join(err, b.Close())
+	return errors.Join(errors.Join(results...), b.Close())
 }
 
 // record plays one wait to its end and writes the history of each of its runs.
@@ -167,8 +168,8 @@ func decide(fill func(*wire.Decision)) func(context.Context, *bed.Bed, client.Wo
 	}
 }
 
-// signal answers the open escalation by a signal of the given name.
-func signal(name string, fill func(*wire.Decision)) func(context.Context, *bed.Bed, client.WorkflowRun) error {
+// bySignal answers the open escalation by a signal of the given name.
+func bySignal(name string, fill func(*wire.Decision)) func(context.Context, *bed.Bed, client.WorkflowRun) error {
 	return func(ctx context.Context, b *bed.Bed, run client.WorkflowRun) error {
 		open, err := b.Escalated(ctx, run)
 		if err != nil {
@@ -221,16 +222,15 @@ func stops() []wait {
 	return []wait{
 		{name: "unknown_state_extended", script: waittest.Script(waittest.State("paused"), done), people: decide(extend(60, 4))},
 		{name: "unknown_state_treated_as_pending", script: waittest.Script(waittest.State("paused").Times(2), done),
-			people: signal(wire.SignalDecide, func(d *wire.Decision) {
+			people: bySignal(wire.SignalDecide, func(d *wire.Decision) {
 				d.Kind, d.RawState, d.StatusRequests = wire.DecisionTreatAsPending, "paused", 4
 			})},
 		{name: "request_budget_extended", script: waittest.Script(waittest.State("running").Times(3), done),
-			spec: func(spec *wire.Spec) { spec.MaxStatusRequests = 2 }, people: signal(wire.SignalExtend, extendPlain(4))},
+			spec: func(spec *wire.Spec) { spec.MaxStatusRequests = 2 }, people: bySignal(wire.SignalExtend, extendPlain(4))},
 		{name: "transport_budget_closed", script: waittest.Script(bad), people: decide(kind(wire.DecisionClose))},
 		{name: "rate_limited_extended", script: waittest.Script(waittest.Status(429).RetryAfter("1").Times(3), done),
 			people: decide(func(d *wire.Decision) { extend(60, 3)(d); d.RateLimited = 2 })},
-		{name: "deadline_extended", script: waittest.Script(waittest.State("running").PollAfter(4), waittest.State("running").PollAfter(30), done),
-			spec: soon(12 * time.Second), people: decide(extend(60, 4))},
+		{name: "deadline_extended", script: waittest.Script(waittest.State("running")), spec: soon(8 * time.Second), people: deadlineExtended},
 		{name: "retry_after_past_deadline", script: waittest.Script(waittest.Status(503).RetryAfter("3600")), people: decide(kind(wire.DecisionClose))},
 		{name: "business_deadline_waived", script: waittest.Script(waittest.State("running").Times(6), done),
 			spec:   func(spec *wire.Spec) { spec.BusinessDeadlineAt = new(time.Now().Add(5 * time.Second)) },
@@ -246,6 +246,19 @@ func stops() []wait {
 			spec: func(spec *wire.Spec) { spec.Escalation.DecisionWindowSeconds = new(60) }},
 		{name: "refused_then_extended", script: waittest.Script(waittest.State("paused"), done), people: refusedThenExtended},
 	}
+}
+
+// deadlineExtended lets the job end only after somebody gave it more time.
+func deadlineExtended(ctx context.Context, b *bed.Bed, run client.WorkflowRun) error {
+	open, err := b.Escalated(ctx, run)
+	if err != nil {
+		return err
+	}
+	if err := b.Provider.Set("deadline_extended", waittest.Script(done)); err != nil {
+		return err
+	}
+	_, err = b.Decide(ctx, run.GetID(), decision(open.ID, extend(60, 4)))
+	return err
 }
 
 func extendPlain(requests int) func(*wire.Decision) {
