@@ -53,9 +53,12 @@ func splitGuidance(value string) []string {
 			i++
 			item += ", " + strings.TrimSpace(parts[i])
 		}
-		if item != "" || len(parts) == 1 {
+		if item != "" {
 			items = append(items, item)
 		}
+	}
+	if len(items) == 0 {
+		return []string{""} // something stood there, and it says nothing
 	}
 	return items
 }

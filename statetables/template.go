@@ -121,17 +121,18 @@ func escape(p part, value string, host bool) (string, error) {
 	if host {
 		return value, nil
 	}
-	segments := []string{value}
-	if p.filter == "path" {
-		segments = strings.Split(value, "/")
-	}
+	segments := strings.Split(value, "/")
+	isPath := p.filter == "path"
 	for i, segment := range segments {
-		if segment == "" || segment == "." || segment == ".." {
+		if segment == "." || segment == ".." || segment == "" && (isPath || value == "") {
 			return "", fmt.Errorf("%s %q cannot stand in a path: no segment is empty, . or ..", p.name, value)
 		}
 		segments[i] = wire.EscapeSegment(segment)
 	}
-	return strings.Join(segments, "/"), nil
+	if isPath {
+		return strings.Join(segments, "/"), nil
+	}
+	return wire.EscapeSegment(value), nil
 }
 
 var visible = regexp.MustCompile(`^[\x20-\x7e]*$`)
