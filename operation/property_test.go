@@ -1,0 +1,363 @@
+package operation_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/jobwait/jobwait/operation"
+	"github.com/jobwait/jobwait/wire"
+)
+
+// TestProperties lets a random provider, random people and a random clock drive waits, and holds what must be true of
+// every one of them.
+func TestProperties(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		world := drawWorld(rt)
+		once := world.play(t, false)
+		once.requireBounded(rt)
+		once.requireCausedWaits(rt)
+		once.requireOneCancelPerDecision(rt)
+		once.requireAudit(rt)
+
+		again := world.play(t, false)
+		require.Equal(rt, once.commands, again.commands, "the same events gave other commands (R15)")
+		require.Equal(rt, once.outcome, again.outcome)
+
+		carried := world.play(t, true)
+		require.Equal(rt, once.entries, carried.entries, "carried over to new runs, the wait went another way (R49)")
+		require.Equal(rt, once.outcome, carried.outcome)
+	})
+}
+
+// world is everything that happens to a wait, drawn beforehand, so that it can happen again.
+type world struct {
+	spec      wire.Spec
+	known     operation.Knowledge
+	reset     string
+	answers   []timedAnswer
+	cancels   []wire.CancelResult
+	decisions []timedDecision
+	down      []span
+	stopAt    time.Duration // 0: never
+	notice    time.Duration
+}
+
+type timedAnswer struct {
+	result  wire.PollResult
+	latency time.Duration
+}
+
+// timedDecision is given so long after the start, or after the opening before it, on whatever is open then.
+type timedDecision struct {
+	delay  time.Duration
+	kind   wire.DecisionKind
+	fields map[string]any
+	stale  bool // names the opening before
+}
+
+func drawWorld(rt *rapid.T) world {
+	w := world{
+		spec:      drawSpec(rt),
+		answers:   rapid.SliceOfN(rapid.Custom(drawAnswer), 1, 30).Draw(rt, "answers"),
+		cancels:   rapid.SliceOfN(rapid.Custom(drawCancel), 1, 3).Draw(rt, "cancels"),
+		decisions: rapid.SliceOfN(rapid.Custom(drawDecision), 0, 12).Draw(rt, "decisions"),
+		notice:    rapid.SampledFrom([]time.Duration{0, time.Second, 10 * time.Minute}).Draw(rt, "notice"),
+		reset:     rapid.SampledFrom([]string{"", "", "", "", "eeeeeeee-0000-4000-8000-000000000001"}).Draw(rt, "reset"),
+	}
+	if rapid.Bool().Draw(rt, "cancellable") {
+		w.known.Table = cancelTable()
+	}
+	w.known.FloorSeconds = rapid.SampledFrom([]int{0, 0, 7}).Draw(rt, "floor")
+	w.known.CapSeconds = rapid.SampledFrom([]int{0, 0, 45}).Draw(rt, "cap")
+	for range rapid.IntRange(0, 2).Draw(rt, "outages") {
+		from := start.Add(drawDelay(rt, "down from", 3600))
+		w.down = append(w.down, span{from, from.Add(drawDelay(rt, "down for", 7200))})
+	}
+	if rapid.IntRange(0, 4).Draw(rt, "stops") == 0 {
+		w.stopAt = drawDelay(rt, "stop at", 3600)
+	}
+	return w
+}
+
+func drawDelay(rt *rapid.T, label string, most int) time.Duration {
+	return time.Duration(rapid.IntRange(1, most*1000).Draw(rt, label)) * time.Millisecond
+}
+
+func drawSpec(rt *rapid.T) wire.Spec {
+	spec := specWith()
+	maybe := func(label string, least, most int) *int {
+		if !rapid.Bool().Draw(rt, label+" set") {
+			return nil
+		}
+		return new(rapid.IntRange(least, most).Draw(rt, label))
+	}
+	spec.DeadlineAt = start.Add(drawDelay(rt, "deadline", 3600))
+	if rapid.Bool().Draw(rt, "business") {
+		spec.BusinessDeadlineAt = new(start.Add(drawDelay(rt, "business deadline", 3600)))
+	}
+	spec.MaxStatusRequests = rapid.IntRange(1, 12).Draw(rt, "requests")
+	spec.MaxTransportFailures = rapid.IntRange(1, 4).Draw(rt, "failures")
+	spec.AcceptPartial = rapid.Bool().Draw(rt, "partial")
+	spec.Schedule.InitialDelaySeconds = maybe("initial", 0, 100)
+	spec.Schedule.BaseDelaySeconds = maybe("base", 1, 60)
+	spec.Schedule.MaxDelaySeconds = new(rapid.IntRange(60, 600).Draw(rt, "max"))
+	spec.Schedule.MinDelaySeconds = maybe("min", 1, 20)
+	spec.Schedule.RequestTimeoutSeconds = maybe("timeout", 1, 30)
+	spec.Escalation.DecisionWindowSeconds = maybe("window", 60, 7200)
+	spec.Escalation.MaxExtensions = maybe("extensions", 0, 4)
+	return spec
+}
+
+func drawAnswer(rt *rapid.T) timedAnswer {
+	a := timedAnswer{latency: drawDelay(rt, "latency", 20)}
+	if rapid.IntRange(0, 11).Draw(rt, "unsent") == 0 {
+		a.result = wire.PollResult{NotSent: rapid.SampledFrom([]wire.NotSent{
+			wire.NotSentTooLate, wire.NotSentHistoryReset, wire.NotSentCredentialDenied, wire.NotSentTableMissing, "word of tomorrow",
+		}).Draw(rt, "why"), RunID: "dddddddd-0000-4000-8000-000000000001", CredentialVersion: "1"}
+		return a
+	}
+	a.result = result(drawObservation(rt))
+	return a
+}
+
+func drawObservation(rt *rapid.T) wire.Observation {
+	states := []string{
+		"queued", "running", "running", "running", "cancelling", "succeeded", "partially_succeeded", "failed", "cancelled",
+		"expired", "awaiting_review", "archiving",
+	}
+	seen := rapid.SampledFrom([]wire.Observation{
+		failed(wire.AnswerTransportFailure, 0, wire.TransportTimeout), failed(wire.AnswerServerError, 503, ""),
+		failed(wire.AnswerRateLimited, 429, ""), failed(wire.AnswerDenied, 401, ""), failed(wire.AnswerNotFound, 404, ""),
+		failed(wire.AnswerUnexpected, 302, ""), failed(wire.AnswerMalformed, 200, wire.MalformedHTML), failed("word of tomorrow", 200, ""),
+		read(""), read(""), read(""), read(""), read(""), read(""), read(""), read(""), read(""), read(""), read(""), read(""),
+	}).Draw(rt, "answer")
+	if seen.Job != nil {
+		seen = read(rapid.SampledFrom(states).Draw(rt, "state"))
+		if rapid.Bool().Draw(rt, "proof") {
+			seen.Job.Result = map[string]string{"file": "f"}
+		} else if seen.Job.Category == wire.CategorySuccess {
+			seen.Job.Unproven = []string{"result_url"}
+		}
+		seen.Job.OtherJob = rapid.IntRange(0, 19).Draw(rt, "other job") == 0
+	}
+	seen.CredentialRef, seen.CredentialVersion = "demo", "1"
+	return drawGuidance(rt, seen)
+}
+
+func drawGuidance(rt *rapid.T, seen wire.Observation) wire.Observation {
+	numbers := []int64{0, 1, 30, 90, 600, 5000, 1 << 40, 1<<63 - 1, -1 << 63}
+	if rapid.IntRange(0, 3).Draw(rt, "retry-after") == 0 {
+		seen = retryAfter(seen, rapid.SampledFrom(numbers).Draw(rt, "seconds"))
+	}
+	if rapid.IntRange(0, 3).Draw(rt, "hint") == 0 {
+		seen = hinted(seen, rapid.SampledFrom(numbers).Draw(rt, "hinted"))
+	}
+	return seen
+}
+
+func drawCancel(rt *rapid.T) wire.CancelResult {
+	return rapid.SampledFrom([]wire.CancelResult{
+		{HTTPStatus: 202, Accepted: true}, {HTTPStatus: 409}, {Detail: wire.TransportTimeout}, {HTTPStatus: 200, Accepted: true, Confirmed: true},
+		{NotSent: wire.NotSentHistoryReset, RunID: "ffffffff-0000-4000-8000-000000000001"}, {NotSent: wire.NotSentTableMissing},
+	}).Draw(rt, "cancel")
+}
+
+func drawDecision(rt *rapid.T) timedDecision {
+	few := func(label string) int { return rapid.SampledFrom([]int{0, 0, 1, 3, -1}).Draw(rt, label) }
+	d := timedDecision{
+		delay: drawDelay(rt, "after", 600),
+		kind: rapid.SampledFrom([]wire.DecisionKind{
+			wire.DecisionExtend, wire.DecisionExtend, wire.DecisionExtend, wire.DecisionTreatAsPending, wire.DecisionUseCredential,
+			wire.DecisionCancel, wire.DecisionCancel, wire.DecisionAcceptResult, wire.DecisionClose, wire.DecisionRefuse,
+		}).Draw(rt, "kind"),
+		fields: map[string]any{
+			"seconds":         rapid.SampledFrom([]int{0, 1, 60, 1800, 604801}).Draw(rt, "seconds"),
+			"status_requests": few("requests"), "transport_failures": few("failures"), "rate_limited": few("limited"),
+			"past_business_deadline": rapid.Bool().Draw(rt, "past business deadline"),
+		},
+		stale: rapid.IntRange(0, 9).Draw(rt, "stale") == 0,
+	}
+	switch d.kind { //nolint:exhaustive // the others need nothing more
+	case wire.DecisionTreatAsPending:
+		d.fields["raw_state"] = "archiving"
+	case wire.DecisionUseCredential:
+		d.fields["credential_ref"] = "spare"
+	case wire.DecisionCancel, wire.DecisionAcceptResult, wire.DecisionClose:
+		d.fields = map[string]any{}
+	}
+	return d
+}
+
+// lived is a wait that was played to its end.
+type lived struct {
+	*shell
+
+	commands []operation.Command
+	// cancelling counts the cancel decisions that were applied.
+	cancelling int
+}
+
+func (w world) play(t *testing.T, carry bool) *lived {
+	t.Helper()
+	snapshot := prepared(t, w.spec, w.known)
+	snapshot.ResetRunID = w.reset
+	l := &lived{shell: &shell{
+		op: operation.Open(snapshot, firstRun, start, start), now: start, down: w.down, carry: carry,
+		notifier: func(wire.Notification) (string, time.Duration) { return "", w.notice },
+	}}
+	l.seen = func(command operation.Command) {
+		if wait, ok := command.(operation.Wait); !ok || wait.Until != l.alarmFor {
+			l.commands = append(l.commands, command)
+		}
+	}
+	polls := 0
+	l.provider = func(at time.Time, _ wire.PollRequest) (wire.PollResult, time.Duration) {
+		next := w.answers[polls%len(w.answers)]
+		polls++
+		return arrived(next.result, at, next.latency), next.latency
+	}
+	l.canceller = func(time.Time, wire.CancelRequest) (wire.CancelResult, time.Duration) {
+		return w.cancels[(len(l.cancels)-1)%len(w.cancels)], 3 * time.Second
+	}
+	l.person = w.people(t, l)
+	l.run(t)
+	return l
+}
+
+func arrived(answered wire.PollResult, at time.Time, latency time.Duration) wire.PollResult {
+	if answered.Observation != nil {
+		seen := *answered.Observation
+		seen.SentAt, seen.ReceivedAt = &at, new(at.Add(latency))
+		answered.Observation = &seen
+	}
+	return answered
+}
+
+// people decide one after the other: the first after the start, each other after the one before.
+func (w world) people(t *testing.T, l *lived) func(*shell) (time.Time, func()) {
+	t.Helper()
+	i, last, stopped := 0, start, w.stopAt == 0
+	return func(s *shell) (time.Time, func()) {
+		if at := start.Add(w.stopAt); !stopped && (i == len(w.decisions) || at.Before(last.Add(w.decisions[i].delay))) {
+			return at, func() {
+				stopped = true
+				s.op.StopWaiting()
+			}
+		}
+		if i == len(w.decisions) {
+			return time.Time{}, nil
+		}
+		d := w.decisions[i]
+		at := last.Add(d.delay)
+		return at, func() {
+			i, last = i+1, at
+			l.decide(t, d, i)
+		}
+	}
+}
+
+func (l *lived) decide(t *testing.T, d timedDecision, n int) {
+	t.Helper()
+	fields := map[string]any{
+		"kind": d.kind, "decision_id": fmt.Sprintf("d-%d", n), "decided_by": "ana", "comment": "c", "escalation_id": "",
+	}
+	if open := l.op.Escalation(); open != nil {
+		fields["escalation_id"] = open.ID
+	}
+	if d.stale && len(l.openings) > 1 {
+		fields["escalation_id"] = l.openings[len(l.openings)-2].ID
+	}
+	for name, value := range d.fields {
+		fields[name] = value
+	}
+	payload, err := json.Marshal(fields)
+	require.NoError(t, err)
+	if reply, refusal := l.op.Decide(l.now, payload, ""); refusal == nil {
+		require.True(t, reply.Accepted)
+		if d.kind == wire.DecisionCancel {
+			l.cancelling++
+		}
+	}
+}
+
+// requireBounded: never at or after the deadline in force, never above the budget (grants included), never sooner than
+// min_delay or the provider's minimum, nothing sent while a question is open; limits and counters never go down.
+func (l *lived) requireBounded(t require.TestingT) {
+	var before sent
+	for i, now := range l.sent {
+		require.True(t, now.at.Before(now.limits.DeadlineAt), "request %d left at the deadline or after it (R24)", i+1)
+		if business := now.limits.BusinessDeadlineAt; business != nil {
+			require.True(t, now.at.Before(*business), "request %d left at the business deadline or after it (R26)", i+1)
+		}
+		require.LessOrEqual(t, now.record.Counters.StatusRequestsUsed, now.limits.MaxStatusRequests, "R30")
+		require.Equal(t, i+1, now.record.Counters.StatusRequestsUsed, "R30")
+		require.False(t, now.at.Before(now.record.ProviderMinimum), "request %d left before the provider's minimum (R16)", i+1)
+		require.Nil(t, now.record.Escalation, "R36")
+		if i > 0 {
+			least := time.Duration(now.record.Prepared.Pace.MinDelaySeconds) * time.Second
+			require.GreaterOrEqual(t, now.at.Sub(before.at), least, "R21")
+			requireNoLess(t, before.record, now.record)
+		}
+		before = now
+	}
+	require.LessOrEqual(t, l.outcome.StatusRequestsUsed, l.lastRecord.Limits.MaxStatusRequests, "R30")
+	require.LessOrEqual(t, l.outcome.ExtensionsUsed, l.lastRecord.Limits.MaxExtensions, "R41")
+	require.NotEmpty(t, l.outcome.Status)
+}
+
+func requireNoLess(t require.TestingT, before, after wire.Record) {
+	b, a := before.Counters, after.Counters
+	require.GreaterOrEqual(t, a.TransportFailuresUsed, b.TransportFailuresUsed, "R31")
+	require.GreaterOrEqual(t, a.RateLimitedUsed, b.RateLimitedUsed, "R31")
+	require.GreaterOrEqual(t, a.ExtensionsUsed, b.ExtensionsUsed, "R31")
+	require.False(t, after.Limits.DeadlineAt.Before(before.Limits.DeadlineAt), "R41")
+	require.GreaterOrEqual(t, after.Limits.MaxStatusRequests, before.Limits.MaxStatusRequests, "R41")
+	require.False(t, after.ProviderMinimum.Before(before.ProviderMinimum), "R16")
+}
+
+// requireCausedWaits: after an answer with a job fact, polling goes on by itself only for a category that waits, or in a
+// state that a person said to wait in (R3). A grant or a cancel in between is a person's word.
+func (l *lived) requireCausedWaits(t require.TestingT) {
+	person := true // the first poll needs no answer before it
+	var last wire.Entry
+	for _, entry := range l.entries {
+		switch entry.Event { //nolint:exhaustive // the other events do not bear on it
+		case wire.EventResponseReceived:
+			last, person = entry, false
+		case wire.EventDecisionApplied, wire.EventCancelSent, wire.EventRequestLost, wire.EventRequestNotSent:
+			person = true
+		case wire.EventPollPlanned:
+			if !person && last.Reason == string(wire.AnswerRead) {
+				waits := last.Category.Waits() || slices.Contains(l.lastRecord.Overrides, last.RawState)
+				require.True(t, waits, "went on by itself (R3):\n%s", strings.Join(operation.StoryOf(l.entries), "\n"))
+			}
+		}
+	}
+}
+
+// requireOneCancelPerDecision: a cancel request is one person's decision (R43).
+func (l *lived) requireOneCancelPerDecision(t require.TestingT) {
+	require.LessOrEqual(t, len(l.cancels), l.cancelling)
+}
+
+// requireAudit: the chain holds, counts what the outcome counts, and gives every opening an id of its own.
+func (l *lived) requireAudit(t require.TestingT) {
+	require.Zero(t, operation.VerifyChain("", l.entries))
+	require.Equal(t, len(l.entries), l.outcome.AuditEntries)
+	require.Equal(t, l.entries[len(l.entries)-1].Hash, l.outcome.AuditHead)
+	require.Equal(t, wire.EventClosed, l.entries[len(l.entries)-1].Event)
+	ids := map[string]bool{}
+	for _, open := range l.openings {
+		require.False(t, ids[open.ID], "the id %s was given twice", open.ID)
+		ids[open.ID] = true
+		require.True(t, open.WindowEndsAt.After(open.OpenedAt), "R37")
+	}
+}
