@@ -84,5 +84,5 @@ func (a *await) handleUpdates() error {
 }
 
 func refused(refusal *wire.Refusal) error {
-	return temporal.NewNonRetryableApplicationError(refusal.Error(), wire.ErrorDecisionRefused, nil, refusal)
+	return temporal.NewNonRetryableApplicationError(refusal.Error(), wire.ErrorDecisionRefused, nil, *refusal)
 }

@@ -35,8 +35,11 @@ type world struct {
 	cancelled func(request wire.CancelRequest) (wire.CancelResult, error)
 	// notify delivers a notification.
 	notify func(request wire.NotifyRequest) error
-	// knowledge is what prepare knows.
-	knowledge operation.Knowledge
+	// knowledge is what prepare knows; registered says that the search attributes are.
+	knowledge  operation.Knowledge
+	registered bool
+	// later runs ten minutes into the next run that continues this one.
+	later func()
 
 	polls    []wire.PollRequest
 	cancels  []wire.CancelRequest
@@ -91,6 +94,7 @@ func (w *world) prepare(_ context.Context, request wire.PrepareRequest) (wire.Pr
 	if err != nil {
 		return wire.Prepared{}, temporal.NewNonRetryableApplicationError(err.Error(), wire.ErrorInvalidSpec, nil)
 	}
+	prepared.AttributesRegistered = w.registered
 	return prepared, nil
 }
 
@@ -114,6 +118,12 @@ func (w *world) outcome() wire.Outcome {
 func (w *world) runAll(spec wire.Spec, between func(carried wire.Record)) (wire.Outcome, int) {
 	w.t.Helper()
 	w.ExecuteWorkflow(wire.WorkflowAwaitJob, spec)
+	return w.continueWith(between)
+}
+
+// continueWith goes on from the first run to the last.
+func (w *world) continueWith(between func(carried wire.Record)) (wire.Outcome, int) {
+	w.t.Helper()
 	for runs := 1; ; runs++ {
 		var next *workflow.ContinueAsNewError
 		if !errors.As(w.GetWorkflowError(), &next) {
@@ -135,6 +145,9 @@ func (w *world) next(spec converter.RawValue, carried wire.Record) {
 	w.SetStartTime(now)
 	w.registerActivitiesOn(fresh)
 	w.SetContinuedExecutionRunID("the-run-before")
+	if w.later != nil {
+		w.RegisterDelayedCallback(w.later, 10*time.Minute)
+	}
 	w.ExecuteWorkflow(wire.WorkflowAwaitJob, spec, carried)
 }
 

@@ -53,7 +53,7 @@ func Open(ctx context.Context, options Options) (*Bed, error) {
 		return nil, errors.Join(err, bed.Close())
 	}
 	bed.Client, err = client.DialContext(ctx, client.Options{
-		HostPort: server.Address, Namespace: server.Namespace, Logger: Quiet(),
+		HostPort: server.Address, Namespace: server.Namespace, Logger: Quiet(), Identity: "bed",
 	})
 	if err != nil {
 		return nil, errors.Join(err, bed.Close())
