@@ -116,7 +116,7 @@ func (p *parser) value(depth int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch token.Kind() {
+	switch byte(token.Kind()) {
 	case '{':
 		return p.object(depth)
 	case '[':

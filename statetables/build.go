@@ -96,7 +96,7 @@ func (b *builder) cite(path, source string) {
 func (b *builder) sourceIDs() string { return list(slices.Sorted(maps.Keys(b.doc.Sources))) }
 
 func (b *builder) buildParams() {
-	b.table.params, b.table.defaults = map[string]*regexp.Regexp{}, map[string]string{}
+	b.table.params, b.table.defaults = map[string]pattern{}, map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(b.doc.Params)) {
 		b.buildParam(name, b.doc.Params[name])
 	}
@@ -111,16 +111,16 @@ func (b *builder) buildParam(name string, declared param) {
 		b.fail(path, "param %q: pattern %q is not anchored; write ^...$ around it, or a value could begin or end with anything", name, declared.Pattern)
 		return
 	}
-	pattern, err := regexp.Compile(`^(?:` + declared.Pattern + `)$`)
+	whole, err := regexp.Compile(`^(?:` + declared.Pattern + `)$`)
 	if err != nil {
 		b.fail(path, "param %q: pattern %q is no regular expression (RE2)", name, declared.Pattern)
 		return
 	}
-	b.table.params[name] = pattern
+	b.table.params[name] = pattern{written: declared.Pattern, whole: whole}
 	if declared.Default == nil {
 		return
 	}
-	if !pattern.MatchString(*declared.Default) {
+	if !whole.MatchString(*declared.Default) {
 		b.fail(path, "param %q: default %q does not match its pattern", name, *declared.Default)
 	}
 	b.table.defaults[name] = *declared.Default
@@ -287,7 +287,7 @@ func (b *builder) buildCodes() {
 			continue
 		}
 		code, isClass := strings.CutSuffix(written, "xx")
-		key, _ := strconv.Atoi(code) //nolint:errcheck // its shape is checked
+		key, _ := strconv.Atoi(code) // its shape is checked
 		meaning := b.codeMeaning(path, b.doc.HTTPCodes[written])
 		if meaning.name == "" && !isClass && !meaning.readBody {
 			meaning.name = codeName(key)

@@ -10,13 +10,16 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
+// statusMethod is the one method that a status is asked for with.
+const statusMethod = "GET"
+
 func (b *builder) buildRequest() {
 	written := b.doc.Request
-	if written.Method != "" && written.Method != "GET" {
+	if written.Method != "" && written.Method != statusMethod {
 		b.fail("request.method", "request: method %q; a status is asked for by GET only, since anything else may change the job", written.Method)
 	}
 	b.table.status = call{
-		method:  "GET",
+		method:  statusMethod,
 		url:     b.urlTemplate("request.url", written.URL, true),
 		query:   b.templates("request.query", written.Query),
 		headers: b.headers("request.headers", written.Headers),

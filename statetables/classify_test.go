@@ -18,10 +18,10 @@ func readingOf(elapsed time.Duration) wire.ReadingContext {
 	return wire.ReadingContext{SubmittedAt: now.Add(-elapsed)}
 }
 
-func demoAnswer(t testing.TB, response Response) wire.Observation {
-	t.Helper()
+func demoAnswer(tb testing.TB, response Response) wire.Observation {
+	tb.Helper()
 	response.ReceivedAt = now
-	return table(t, "demo-export").Classify(asked("exp_71c"), readingOf(time.Hour), response)
+	return table(tb, "demo-export").Classify(asked("exp_71c"), readingOf(time.Hour), response)
 }
 
 // R12, R1: the order of reading. A code speaks before a body; the body of an error is not read.

@@ -15,25 +15,25 @@ import (
 )
 
 // documentOf is a built-in table as it is written.
-func documentOf(t testing.TB, provider string) document {
-	t.Helper()
+func documentOf(tb testing.TB, provider string) document {
+	tb.Helper()
 	data, err := fs.ReadFile(Builtin(), provider+".yaml")
 	if err != nil {
 		data, err = fs.ReadFile(Demo(), provider+".yaml")
 	}
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	var doc document
 	decoder := &decoder{lines: map[string]int{}}
 	root, fault := parseYAML(data)
-	require.Nil(t, fault)
+	require.Nil(tb, fault)
 	decoder.decode(root, "", reflect.ValueOf(&doc).Elem())
-	require.Empty(t, decoder.faults)
+	require.Empty(tb, decoder.faults)
 	return doc
 }
 
-func examplesOf(t testing.TB, provider string) []exampleDoc {
-	t.Helper()
-	return documentOf(t, provider).Examples
+func examplesOf(tb testing.TB, provider string) []exampleDoc {
+	tb.Helper()
+	return documentOf(tb, provider).Examples
 }
 
 // hostile is one way in which a provider's answer can be other than documented.

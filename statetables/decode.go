@@ -49,7 +49,7 @@ func (d *decoder) decode(node *yaml.Node, path string, into reflect.Value) {
 		d.decodeRaw(node, into)
 		return
 	}
-	switch into.Kind() {
+	switch into.Kind() { //nolint:exhaustive // a document holds no other kinds
 	case reflect.Pointer:
 		into.Set(reflect.New(into.Type().Elem()))
 		d.decode(node, path, into.Elem())
@@ -163,7 +163,7 @@ func (d *decoder) decodeScalar(node *yaml.Node, path string, into reflect.Value)
 		d.refuse(node, "%s: nothing is written; leave the key out, or write '' for the empty text", path)
 		return
 	}
-	switch into.Kind() {
+	switch into.Kind() { //nolint:exhaustive // a document holds no other kinds
 	case reflect.String:
 		into.SetString(node.Value)
 	case reflect.Int:

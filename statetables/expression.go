@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -117,22 +118,21 @@ func compile(text string, kind expressionKind) (*expression, error) {
 }
 
 func checkKind(got *cel.Type, kind expressionKind) error {
-	switch got.Kind() {
-	case types.DynKind:
+	switch {
+	case slices.Contains(boolKinds, got.Kind()), kind == wantsText && slices.Contains(textKinds, got.Kind()):
 		return nil
-	case types.BoolKind:
-		return nil
-	case types.StringKind, types.IntKind, types.UintKind, types.DoubleKind, types.NullTypeKind:
-		if kind == wantsText {
-			return nil
-		}
-	default:
-	}
-	if kind == wantsBool {
+	case kind == wantsBool:
 		return fmt.Errorf("gives %s; a condition gives true or false", got)
+	default:
+		return fmt.Errorf("gives %s; a text, a number or a boolean is read", got)
 	}
-	return fmt.Errorf("gives %s; a text, a number or a boolean is read", got)
 }
+
+// What may be a condition and what may be a text besides; of a dynamic value only the answer will tell.
+var (
+	boolKinds = []types.Kind{types.DynKind, types.BoolKind}
+	textKinds = []types.Kind{types.StringKind, types.IntKind, types.UintKind, types.DoubleKind, types.NullTypeKind}
+)
 
 // programOptions bound the work of expressions that iterate; counting it would slow down all others for nothing.
 func programOptions(checked *cel.Ast) []cel.ProgramOption {
@@ -327,7 +327,7 @@ func parseWalk(text string) *walk {
 	for _, part := range stepShape.FindAllStringSubmatch(way[1], -1) {
 		index := -1
 		if part[3] != "" {
-			index, _ = strconv.Atoi(part[3]) //nolint:errcheck // at most six digits
+			index, _ = strconv.Atoi(part[3]) // at most six digits
 		}
 		parsed.steps = append(parsed.steps, step{key: part[1] + part[2], index: index})
 	}

@@ -7,20 +7,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func answerOf(t testing.TB, body string) *input {
-	t.Helper()
+func answerOf(tb testing.TB, body string) *input {
+	tb.Helper()
 	parsed, malformed := parseBody(Response{Body: []byte(body)})
-	require.Empty(t, malformed)
+	require.Empty(tb, malformed)
 	return &input{
 		body: parsed, status: 200, header: map[string][]string{"X-State": {"202 Accepted"}, "X-Two": {"a", "b"}},
 		params: map[string]string{"region": "eu"}, jobID: "j-1", now: now,
 	}
 }
 
-func evaluate(t testing.TB, text string, in *input) (any, error) {
-	t.Helper()
+func evaluate(tb testing.TB, text string, in *input) (any, error) {
+	tb.Helper()
 	compiled, err := compile(text, wantsText)
-	require.NoError(t, err, text)
+	require.NoError(tb, err, text)
 	return compiled.eval(in)
 }
 

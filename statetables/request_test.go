@@ -61,12 +61,12 @@ func TestStatusRequest(t *testing.T) {
 	}
 }
 
-func anyTable(t testing.TB, provider string) *Table {
-	t.Helper()
-	if found, ok := shapes(t).Table(provider); ok {
+func anyTable(tb testing.TB, provider string) *Table {
+	tb.Helper()
+	if found, ok := shapes(tb).Table(provider); ok {
 		return found
 	}
-	return table(t, provider)
+	return table(tb, provider)
 }
 
 // X1, X3, R51: a URL that was handed out is refused without being told.

@@ -9,10 +9,10 @@ import (
 
 // The shapes of the provider catalogue that the built-in tables do not have yet: each file says which of its points it
 // stands for, and its examples are the test.
-func shapes(t testing.TB) *Set {
-	t.Helper()
+func shapes(tb testing.TB) *Set {
+	tb.Helper()
 	set, err := Load(Source{Name: "shapes", FS: os.DirFS("testdata/shapes")}, Source{FS: os.DirFS("testdata/right")})
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return set
 }
 

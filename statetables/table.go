@@ -18,7 +18,7 @@ type Table struct {
 	title    string
 	digest   string
 
-	params        map[string]*regexp.Regexp
+	params        map[string]pattern
 	defaults      map[string]string
 	accountMustBe *template
 	consoleURL    *template
@@ -49,6 +49,12 @@ type Table struct {
 	expiresAt    *moment
 	hints        []hint
 	advice       Advice
+}
+
+// pattern is what the whole of a param must match.
+type pattern struct {
+	written string
+	whole   *regexp.Regexp
 }
 
 type condition struct {
@@ -236,18 +242,18 @@ func (t *Table) CheckSpec(spec wire.Spec) error {
 func (t *Table) checkParams(spec wire.Spec) []error {
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(spec.Params)) {
-		pattern, ok := t.params[name]
+		declared, ok := t.params[name]
 		switch {
 		case !ok:
 			faults = append(faults, fmt.Errorf("spec: params: %q is not a param of %s; it has %s", name, t.provider, t.paramNames()))
-		case !pattern.MatchString(spec.Params[name]):
-			faults = append(faults, fmt.Errorf("spec: params: %s %q does not match %s", name, cut(spec.Params[name], maxRawStateBytes), pattern))
+		case !declared.whole.MatchString(spec.Params[name]):
+			faults = append(faults, fmt.Errorf("spec: params: %s %q does not match %s", name, cut(spec.Params[name], maxRawStateBytes), declared.written))
 		}
 	}
 	whole := t.withDefaults(spec.Params)
 	for _, name := range slices.Sorted(maps.Keys(t.params)) {
 		if _, ok := whole[name]; !ok {
-			faults = append(faults, fmt.Errorf("spec: params: %s is missing; %s wants it, matching %s", name, t.provider, t.params[name]))
+			faults = append(faults, fmt.Errorf("spec: params: %s is missing; %s wants it, matching %s", name, t.provider, t.params[name].written))
 		}
 	}
 	return faults

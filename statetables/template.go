@@ -125,7 +125,7 @@ func escape(p part, value string, host bool) (string, error) {
 	isPath := p.filter == "path"
 	for i, segment := range segments {
 		if segment == "." || segment == ".." || segment == "" && (isPath || value == "") {
-			return "", fmt.Errorf("%s %q cannot stand in a path: no segment is empty, . or ..", p.name, value)
+			return "", fmt.Errorf("%s %q cannot stand in a path: a segment is not empty and not only dots", p.name, value)
 		}
 		segments[i] = wire.EscapeSegment(segment)
 	}
