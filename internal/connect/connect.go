@@ -16,7 +16,7 @@ import (
 // Settings is one paragraph for --help.
 const Settings = `The connection to Temporal comes from Temporal's own settings: TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY,
 TEMPORAL_TLS_*, and the configuration file of the temporal command (TEMPORAL_CONFIG_FILE, TEMPORAL_PROFILE). Without any
-it is 127.0.0.1:7233, namespace default.`
+it is localhost:7233, namespace default.`
 
 // Options are the client options that the environment and Temporal's configuration file give. A remote codec is used by
 // commands for people only: a worker would call it for every step of a replay.

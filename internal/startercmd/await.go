@@ -132,7 +132,14 @@ func (a *app) followCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.follow(ctx, s, workflowID, info.GetExecution().GetRunId(), info.GetTaskQueue(), asJSON)
+				if open(info) {
+					return a.follow(ctx, s, workflowID, info.GetExecution().GetRunId(), info.GetTaskQueue(), asJSON)
+				}
+				outcome, err := s.outcome(ctx, workflowID, info.GetExecution().GetRunId())
+				if err != nil {
+					return err
+				}
+				return a.end(outcome, asJSON)
 			})
 		},
 	}
@@ -169,17 +176,19 @@ func (a *app) follow(ctx context.Context, s *server, workflowID, runID, taskQueu
 	if err != nil {
 		return err
 	}
-	if err := a.printOutcome(outcome, asJSON); err != nil {
+	return a.end(outcome, asJSON)
+}
+
+// end shows an outcome and turns it into the exit code.
+func (a *app) end(outcome wire.Outcome, asJSON bool) error {
+	show := func() error { return writeOutcome(a.out, outcome) }
+	if asJSON {
+		show = func() error { return a.printJSON(outcome) }
+	}
+	if err := show(); err != nil {
 		return err
 	}
 	return outcomeOf(outcome.Status)
-}
-
-func (a *app) printOutcome(outcome wire.Outcome, asJSON bool) error {
-	if asJSON {
-		return a.printJSON(outcome)
-	}
-	return writeOutcome(a.out, outcome)
 }
 
 // say tells people something beside the result.

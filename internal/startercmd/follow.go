@@ -68,8 +68,18 @@ func (f *follower) followRun(ctx context.Context, runID string) (*historypb.Hist
 				f.quiet()
 			}
 		case end := <-watched.end:
-			return end.event, end.err
+			return end.event, errors.Join(end.err, f.lastNews(ctx, runID, watched))
 		}
+	}
+}
+
+// lastNews shows what came together with the end.
+func (f *follower) lastNews(ctx context.Context, runID string, watched watched) error {
+	select {
+	case <-watched.news:
+		return f.news(ctx, runID)
+	default:
+		return nil
 	}
 }
 

@@ -2,7 +2,7 @@ package workercmd
 
 import (
 	"errors"
-		"fmt"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
