@@ -182,11 +182,16 @@ func headerValue(header map[string][]string, lower string) string {
 }
 
 func headerValues(header map[string][]string, lower string) []string {
-	var all []string
-	for name, values := range header {
+	var names []string
+	for name := range header {
 		if strings.EqualFold(name, lower) {
-			all = append(all, values...)
+			names = append(names, name)
 		}
+	}
+	slices.Sort(names) // the same answer reads the same each time
+	var all []string
+	for _, name := range names {
+		all = append(all, header[name]...)
 	}
 	return all
 }

@@ -181,6 +181,8 @@ func (b *builder) addState(path, state string, category wire.Category) {
 	if len(state) > maxRawStateBytes || display(state, maxRawStateBytes) != state {
 		b.fail(path, "state %q: write at most %d bytes without control characters", cut(state, maxRawStateBytes), maxRawStateBytes)
 	}
+	b.table.numbers = b.table.numbers || amount.MatchString(state)
+	b.table.booleans = b.table.booleans || state == "true" || state == "false"
 	other, ok := b.table.states[b.table.key(state)]
 	switch {
 	case ok && other.category == category:

@@ -202,7 +202,7 @@ func (b *builder) buildCancel() {
 		b.fail("cancel", "cancel: asynchronous is missing; write true where an accepted cancel may still end otherwise, false where it is done at once")
 		return
 	}
-	if len(written.Expect) == 0 || slices.ContainsFunc(written.Expect, func(code int) bool { return code < 200 || code > 499 }) {
+	if len(written.Expect) == 0 || slices.ContainsFunc(written.Expect, func(code int) bool { return code < 200 || code > 399 }) {
 		b.fail("cancel", "cancel: expect %v; write the codes of a cancel that was taken, like [200, 202]", written.Expect)
 	}
 	b.between("cancel.confirm.requests", written.Confirm.Requests, 1, 1000)

@@ -6,6 +6,13 @@ import (
 	"strings"
 )
 
+// compact writes a value of the body as JSON, for people.
+func compact(value any) string {
+	var out strings.Builder
+	writeCompact(&out, value)
+	return out.String()
+}
+
 // writeCompact writes a value of the body as JSON with sorted keys, no further than a text for people is looked at.
 func writeCompact(out *strings.Builder, value any) {
 	if out.Len() > maxScrubBytes {

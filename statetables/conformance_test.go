@@ -56,6 +56,8 @@ var hostiles = []hostile{
 	{name: "R3 S2 a state nobody listed", change: restate(`"partiallySucceeded"`)},
 	{name: "R7 state null", change: restate(`null`), want: []string{wire.MalformedStateNull, wire.MalformedStateType}},
 	{name: "R7 state is an object", change: restate(`{"a":1}`), want: []string{wire.MalformedStateType}},
+	{name: "R7 state is a number", change: restate(`5`), want: []string{wire.MalformedStateType}},
+	{name: "R7 state is true", change: restate(`true`), want: []string{wire.MalformedStateType}},
 	{name: "R7 state is missing", change: restate(""), want: []string{wire.MalformedStateAbsent}},
 	{name: "R7 H9 cut half way", change: body(func(b []byte) []byte { return b[:len(b)/2] }), want: []string{wire.MalformedTruncated}},
 	{name: "R7 H9 a sign-in page", change: body(func([]byte) []byte { return []byte("<!DOCTYPE html><title>Sign in</title>") }), want: []string{wire.MalformedHTML}},

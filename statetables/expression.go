@@ -3,18 +3,15 @@ package statetables
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
-	"cel.dev/cel-go/common/types/traits"
 	"cel.dev/cel-go/interpreter"
 )
 
@@ -207,192 +204,5 @@ func native(value ref.Val) any {
 		return number(strconv.FormatFloat(float64(value), 'f', -1, 64))
 	default:
 		return value.Value()
-	}
-}
-
-// environment is the one CEL environment of the format; building it costs more than compiling an expression.
-var environment = sync.OnceValues(func() (*cel.Env, error) {
-	return cel.NewEnv(
-		cel.CustomTypeAdapter(adapter{}),
-		cel.Variable("body", cel.DynType),
-		cel.Variable("status", cel.IntType),
-		cel.Variable("header", cel.MapType(cel.StringType, cel.StringType)),
-		cel.Variable("params", cel.MapType(cel.StringType, cel.StringType)),
-		cel.Variable("job_id", cel.StringType),
-		cel.Variable("now", cel.TimestampType),
-		cel.Function("given", cel.Overload("given_dyn", []*cel.Type{cel.DynType}, cel.BoolType,
-			cel.UnaryBinding(given), cel.OverloadIsNonStrict())),
-		cel.Function("either", cel.Overload("either_dyn_dyn", []*cel.Type{cel.DynType, cel.DynType}, cel.DynType,
-			cel.BinaryBinding(either), cel.OverloadIsNonStrict())),
-	)
-})
-
-// given says that something stands there: not absent, not null, not an empty text, list or object.
-func given(value ref.Val) ref.Val {
-	switch value := value.(type) {
-	case *types.Err:
-		if isAbsence(value) {
-			return types.False
-		}
-		return value
-	case types.Null:
-		return types.False
-	case traits.Sizer:
-		return types.Bool(value.Size() != types.IntZero)
-	default:
-		return types.True
-	}
-}
-
-// either is the first value, or the second where the first is absent or null.
-func either(value, otherwise ref.Val) ref.Val {
-	failed, ok := value.(*types.Err)
-	if ok && !isAbsence(failed) {
-		return value
-	}
-	if ok || value == types.NullValue {
-		return otherwise
-	}
-	return value
-}
-
-// adapter shows the body to CEL without copying it.
-type adapter struct{}
-
-// NativeToValue wraps objects and lists lazily and gives a number the type that holds it.
-func (a adapter) NativeToValue(value any) ref.Val {
-	switch value := value.(type) {
-	case number:
-		return celNumber(value)
-	case map[string]any:
-		return types.NewStringInterfaceMap(a, value)
-	case []any:
-		return types.NewDynamicList(a, value)
-	default:
-		return types.DefaultTypeAdapter.NativeToValue(value)
-	}
-}
-
-func celNumber(text number) ref.Val {
-	if whole, err := strconv.ParseInt(string(text), 10, 64); err == nil {
-		return types.Int(whole)
-	}
-	if whole, err := strconv.ParseUint(string(text), 10, 64); err == nil {
-		return types.Uint(whole)
-	}
-	if !strings.ContainsAny(string(text), ".eE") {
-		return types.NewErr("a whole number beyond 64 bits")
-	}
-	fraction, err := strconv.ParseFloat(string(text), 64)
-	if err != nil {
-		return types.NewErr("a number beyond 64 bits")
-	}
-	return types.Double(fraction)
-}
-
-// walk is a plain way into the body, or a header.
-type walk struct {
-	header string
-	steps  []step
-	// asText turns a number or a boolean into text, as string() does.
-	asText bool
-}
-
-// step goes to an element where index is not negative, else to a key.
-type step struct {
-	key   string
-	index int
-}
-
-var (
-	walkShape = regexp.MustCompile(`^body((?:\.[A-Za-z_][A-Za-z0-9_]*|\["[^"\\]+"\]|\[[0-9]{1,6}\])+)$`)
-	stepShape = regexp.MustCompile(`\.([A-Za-z_][A-Za-z0-9_]*)|\["([^"\\]+)"\]|\[([0-9]+)\]`)
-	headShape = regexp.MustCompile(`^header\["([^"\\A-Z]+)"\]$`)
-)
-
-// parseWalk is nil where text is more than a plain way.
-func parseWalk(text string) *walk {
-	inner, asText := strings.CutPrefix(text, "string(")
-	if asText {
-		inner = strings.TrimSuffix(inner, ")")
-	}
-	if head := headShape.FindStringSubmatch(inner); head != nil {
-		return &walk{header: head[1], asText: asText}
-	}
-	way := walkShape.FindStringSubmatch(inner)
-	if way == nil {
-		return nil
-	}
-	parsed := &walk{asText: asText}
-	for _, part := range stepShape.FindAllStringSubmatch(way[1], -1) {
-		index := -1
-		if part[3] != "" {
-			index, _ = strconv.Atoi(part[3]) // at most six digits
-		}
-		parsed.steps = append(parsed.steps, step{key: part[1] + part[2], index: index})
-	}
-	return parsed
-}
-
-func (w *walk) eval(in *input) (any, error) {
-	if w.header != "" {
-		return w.evalHeader(in)
-	}
-	var at any = in.body
-	for _, step := range w.steps {
-		next, err := step.from(at)
-		if err != nil {
-			return nil, err
-		}
-		at = next
-	}
-	if text, ok := textOf(at); w.asText && ok {
-		return text, nil
-	}
-	if w.asText {
-		return nil, errType
-	}
-	return at, nil
-}
-
-func (w *walk) evalHeader(in *input) (any, error) {
-	values := headerValues(in.header, w.header)
-	if len(values) == 0 {
-		return nil, errAbsent
-	}
-	return strings.Join(values, ", "), nil
-}
-
-func (s step) from(at any) (any, error) {
-	switch at := at.(type) {
-	case map[string]any:
-		next, ok := at[s.key]
-		if !ok || s.index >= 0 {
-			return nil, errAbsent
-		}
-		return next, nil
-	case []any:
-		if s.index < 0 || s.index >= len(at) {
-			return nil, errAbsent
-		}
-		return at[s.index], nil
-	case nil:
-		return nil, errAbsent
-	default:
-		return nil, errType
-	}
-}
-
-// textOf writes a text, a number or a boolean; nothing else has a text.
-func textOf(value any) (string, bool) {
-	switch value := value.(type) {
-	case string:
-		return value, true
-	case number:
-		return string(value), true
-	case bool:
-		return strconv.FormatBool(value), true
-	default:
-		return "", false
 	}
 }

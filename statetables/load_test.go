@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 
@@ -24,9 +25,11 @@ func oneFile(tb testing.TB, path string) fs.FS {
 	return fstest.MapFS{filepath.Base(path): {Data: data}}
 }
 
+var everyTable = sync.OnceValues(func() (*Set, error) { return Load(Source{FS: Builtin()}, Source{FS: Demo()}) })
+
 func loadAll(tb testing.TB) *Set {
 	tb.Helper()
-	set, err := Load(Source{FS: Builtin()}, Source{FS: Demo()})
+	set, err := everyTable()
 	require.NoError(tb, err)
 	return set
 }

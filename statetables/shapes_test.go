@@ -2,16 +2,21 @@ package statetables
 
 import (
 	"os"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
+var everyShape = sync.OnceValues(func() (*Set, error) {
+	return Load(Source{Name: "shapes", FS: os.DirFS("testdata/shapes")}, Source{FS: os.DirFS("testdata/right")})
+})
+
 // The shapes of the provider catalogue that the built-in tables do not have yet: each file says which of its points it
 // stands for, and its examples are the test.
 func shapes(tb testing.TB) *Set {
 	tb.Helper()
-	set, err := Load(Source{Name: "shapes", FS: os.DirFS("testdata/shapes")}, Source{FS: os.DirFS("testdata/right")})
+	set, err := everyShape()
 	require.NoError(tb, err)
 	return set
 }

@@ -1,0 +1,92 @@
+package statetables
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
+)
+
+// environment is the one CEL environment of the format; building it costs more than compiling an expression.
+var environment = sync.OnceValues(func() (*cel.Env, error) {
+	return cel.NewEnv(
+		cel.CustomTypeAdapter(adapter{}),
+		cel.Variable("body", cel.DynType),
+		cel.Variable("status", cel.IntType),
+		cel.Variable("header", cel.MapType(cel.StringType, cel.StringType)),
+		cel.Variable("params", cel.MapType(cel.StringType, cel.StringType)),
+		cel.Variable("job_id", cel.StringType),
+		cel.Variable("now", cel.TimestampType),
+		cel.Function("given", cel.Overload("given_dyn", []*cel.Type{cel.DynType}, cel.BoolType,
+			cel.UnaryBinding(given), cel.OverloadIsNonStrict())),
+		cel.Function("either", cel.Overload("either_dyn_dyn", []*cel.Type{cel.DynType, cel.DynType}, cel.DynType,
+			cel.BinaryBinding(either), cel.OverloadIsNonStrict())),
+	)
+})
+
+// given says that something stands there: not absent, not null, not an empty text, list or object.
+func given(value ref.Val) ref.Val {
+	switch value := value.(type) {
+	case *types.Err:
+		if isAbsence(value) {
+			return types.False
+		}
+		return value
+	case types.Null:
+		return types.False
+	case traits.Sizer:
+		return types.Bool(value.Size() != types.IntZero)
+	default:
+		return types.True
+	}
+}
+
+// either is the first value, or the second where the first is absent or null.
+func either(value, otherwise ref.Val) ref.Val {
+	failed, ok := value.(*types.Err)
+	if ok && !isAbsence(failed) {
+		return value
+	}
+	if ok || value == types.NullValue {
+		return otherwise
+	}
+	return value
+}
+
+// adapter shows the body to CEL without copying it.
+type adapter struct{}
+
+// NativeToValue wraps objects and lists lazily and gives a number the type that holds it.
+func (a adapter) NativeToValue(value any) ref.Val {
+	switch value := value.(type) {
+	case number:
+		return celNumber(value)
+	case map[string]any:
+		return types.NewStringInterfaceMap(a, value)
+	case []any:
+		return types.NewDynamicList(a, value)
+	default:
+		return types.DefaultTypeAdapter.NativeToValue(value)
+	}
+}
+
+func celNumber(text number) ref.Val {
+	if whole, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+		return types.Int(whole)
+	}
+	if whole, err := strconv.ParseUint(string(text), 10, 64); err == nil {
+		return types.Uint(whole)
+	}
+	if !strings.ContainsAny(string(text), ".eE") {
+		return types.NewErr("a whole number beyond 64 bits")
+	}
+	fraction, err := strconv.ParseFloat(string(text), 64)
+	if err != nil {
+		return types.NewErr("a number beyond 64 bits")
+	}
+	return types.Double(fraction)
+}

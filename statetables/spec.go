@@ -1,0 +1,148 @@
+package statetables
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// CheckSpec says what the table demands of a spec and the spec does not meet: declared params that match their
+// patterns, the account, a status URL where the table polls one, states it lists, a credential where it has auth. All
+// faults are joined. No error holds a URL.
+func (t *Table) CheckSpec(spec wire.Spec) error {
+	faults := t.checkParams(spec)
+	if len(faults) == 0 {
+		faults = append(faults, t.checkAccount(spec), t.checkAddress(spec))
+	}
+	faults = append(faults, t.checkExpected(spec))
+	if spec.CredentialRef == "" && t.reach.auth.Needed() {
+		faults = append(faults, fmt.Errorf("spec: credential_ref is empty, but %s wants a credential; name one of the worker's", t.provider))
+	}
+	return errors.Join(faults...)
+}
+
+func (t *Table) checkParams(spec wire.Spec) []error {
+	var faults []error
+	for _, name := range slices.Sorted(maps.Keys(spec.Params)) {
+		declared, ok := t.params[name]
+		switch {
+		case !ok:
+			faults = append(faults, fmt.Errorf("spec: params: %q is not a param of %s; it has %s", name, t.provider, t.paramNames()))
+		case !declared.whole.MatchString(spec.Params[name]):
+			faults = append(faults, fmt.Errorf("spec: params: %s %q does not match %s", name, cut(spec.Params[name], maxRawStateBytes), declared.written))
+		}
+	}
+	whole := t.withDefaults(spec.Params)
+	for _, name := range slices.Sorted(maps.Keys(t.params)) {
+		if _, ok := whole[name]; !ok {
+			faults = append(faults, fmt.Errorf("spec: params: %s is missing; %s wants it, matching %s", name, t.provider, t.params[name].written))
+		}
+	}
+	return faults
+}
+
+func (t *Table) paramNames() string {
+	if len(t.params) == 0 {
+		return "none"
+	}
+	return strings.Join(slices.Sorted(maps.Keys(t.params)), ", ")
+}
+
+func (t *Table) checkAccount(spec wire.Spec) error {
+	if t.accountMustBe == nil {
+		return nil
+	}
+	want := t.accountMustBe.plain(valuesOf(targetOf(spec), t.defaults))
+	if spec.Account != want {
+		return fmt.Errorf("spec: account %q must be %q, which makes the job id unique at %s", spec.Account, want, t.provider)
+	}
+	return nil
+}
+
+// checkAddress tries the request that would be sent.
+func (t *Table) checkAddress(spec wire.Spec) error {
+	switch {
+	case t.reach.polls && spec.StatusURL == "":
+		return fmt.Errorf("spec: status_url is empty, but %s is polled at the URL that the submission was answered with", t.provider)
+	case !t.reach.polls && spec.StatusURL != "":
+		return fmt.Errorf("spec: status_url is given, but %s is polled at a URL made of the job id; leave it empty", t.provider)
+	}
+	if t.reach.polls {
+		if err := t.checkQuery(spec.StatusURL); err != nil {
+			return fmt.Errorf("spec: %w", err)
+		}
+	}
+	if _, err := t.StatusRequest(targetOf(spec)); err != nil {
+		return fmt.Errorf("spec: %w", err)
+	}
+	if t.cancel == nil || t.cancel.url.asksFor("status_url") && !t.reach.polls {
+		return nil
+	}
+	if _, err := t.CancelRequest(targetOf(spec)); err != nil {
+		return fmt.Errorf("spec: %w", err)
+	}
+	return nil
+}
+
+// checkQuery refuses query names that the table does not list. Their names are not told: an unlisted one may be a secret.
+func (t *Table) checkQuery(address string) error {
+	parsed, err := parseAbsolute(address)
+	if err != nil {
+		return err
+	}
+	query, err := parseQuery(parsed.RawQuery)
+	if err != nil {
+		return err
+	}
+	for name := range query {
+		if !slices.Contains(t.reach.statusQuery, name) {
+			return &URLRejectedError{Rule: "its query has a name that the table does not list; listed: " + list(t.reach.statusQuery)}
+		}
+	}
+	return nil
+}
+
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+func (t *Table) checkExpected(spec wire.Spec) error {
+	allowed := t.SuccessStates()
+	for _, state := range spec.ExpectedStates {
+		if !slices.Contains(allowed, state) {
+			return fmt.Errorf("spec: expected_states: %q is not a success or partial state of %s; these are %s",
+				cut(state, maxRawStateBytes), t.provider, list(allowed))
+		}
+	}
+	return nil
+}
+
+func targetOf(spec wire.Spec) wire.Target {
+	return wire.Target{
+		Provider: spec.Provider, Account: spec.Account, ProviderJobID: spec.ProviderJobID, Params: spec.Params,
+		StatusURL: spec.StatusURL, CredentialRef: spec.CredentialRef,
+	}
+}
+
+// Facts are what the controller snapshots of the table for a wait. The spec must have passed CheckSpec.
+func (t *Table) Facts(spec wire.Spec) (wire.TableFacts, error) {
+	facts := wire.TableFacts{Digest: t.digest}
+	if t.cancel != nil {
+		cancel := t.cancel.facts
+		cancel.States = slices.Clone(cancel.States)
+		facts.Cancel = &cancel
+	}
+	if t.consoleURL == nil {
+		return facts, nil
+	}
+	var err error
+	facts.ConsoleURL, err = t.consoleURL.url(valuesOf(targetOf(spec), t.defaults))
+	return facts, err
+}
