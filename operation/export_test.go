@@ -1,0 +1,49 @@
+package operation
+
+import (
+	"time"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// RawDelay is the undrawn local delay after so many completed polls.
+func RawDelay(pace wire.Pace, completed int) time.Duration {
+	return atPoll(pace, completed).rawDelay()
+}
+
+// RateLimitDelay is the undrawn delay after a 429 without guidance.
+func RateLimitDelay(pace wire.Pace, completed int) time.Duration {
+	return atPoll(pace, completed).rateLimitDelay()
+}
+
+// Draw is the draw of one purpose.
+func Draw(operationID, firstRun string, completed int, why string) float64 {
+	op := atPoll(wire.Pace{}, completed)
+	op.rec.Prepared.Spec.OperationID, op.rec.FirstRunID = operationID, firstRun
+	return op.draw(purpose(why))
+}
+
+// Purposes are what draws are made for.
+func Purposes() []string {
+	return []string{
+		string(drawBackoff), string(drawSpread), string(drawFinalLook), string(drawCatchUp), string(drawManual),
+	}
+}
+
+// DecideOn is one decision of the core without its audit entries: read an answer, and find the time of the next poll.
+func DecideOn(op *Operation, now time.Time, seen wire.Observation) time.Time {
+	op.count(seen)
+	if found := op.judge(now, seen); found.kind != waits {
+		return time.Time{}
+	}
+	op.remember(seen)
+	deadline, _ := op.deadline()
+	return op.nextCandidate(now, deadline, seen.Guidance, false).at
+}
+
+func atPoll(pace wire.Pace, completed int) *Operation {
+	op := &Operation{}
+	op.rec.Prepared.Pace = pace
+	op.rec.Counters.StatusRequestsUsed = completed
+	return op
+}
