@@ -5,23 +5,21 @@ package bed
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
+	"strconv"
 	"time"
 
+	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
-	"go.temporal.io/sdk/worker"
 
-	"github.com/jobwait/jobwait/activities"
 	"github.com/jobwait/jobwait/internal/devserver"
-	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/waittest"
 	"github.com/jobwait/jobwait/wire"
-	"github.com/jobwait/jobwait/workflows"
 )
 
 // Key is what the provider's Authorization must say after "Bearer ".
@@ -40,6 +38,8 @@ type Bed struct {
 	Server   *devserver.Server
 	Client   client.Client
 	Provider *waittest.Provider
+	// Namespace is the client's.
+	Namespace string
 }
 
 // Open starts the server and the provider and connects. Close ends them.
@@ -48,7 +48,7 @@ func Open(ctx context.Context, options Options) (*Bed, error) {
 	if err != nil {
 		return nil, err
 	}
-	bed := &Bed{Server: server}
+	bed := &Bed{Server: server, Namespace: server.Namespace}
 	if bed.Provider, err = waittest.NewProvider(waittest.ProviderOptions{Key: Key}); err != nil {
 		return nil, errors.Join(err, bed.Close())
 	}
@@ -75,6 +75,13 @@ func startServer(ctx context.Context, options Options) (*devserver.Server, error
 // Quiet is a logger for clients and workers of which nobody wants to read.
 func Quiet() log.Logger { return log.NewStructuredLogger(slog.New(slog.DiscardHandler)) }
 
+// With is the same bed seen through another client, which stays its owner's to close.
+func (b *Bed) With(c client.Client, namespace string) *Bed {
+	seen := *b
+	seen.Client, seen.Namespace = c, namespace
+	return &seen
+}
+
 // Close ends what Open started.
 func (b *Bed) Close() error {
 	var errs []error
@@ -85,65 +92,6 @@ func (b *Bed) Close() error {
 		errs = append(errs, b.Provider.Close())
 	}
 	return errors.Join(append(errs, b.Server.Stop())...)
-}
-
-// WorkerOptions say how a worker of this process runs. The zero value is a stock worker with the demo table and the
-// provider's key as the credential "demo".
-type WorkerOptions struct {
-	// TaskQueue defaults to wire.DefaultTaskQueue.
-	TaskQueue string
-	// Credentials replaces the credentials.
-	Credentials activities.CredentialSource
-	// Worker are the SDK's options.
-	Worker worker.Options
-	// Client replaces the bed's.
-	Client client.Client
-}
-
-// Work starts a worker and returns what stops it.
-func (b *Bed) Work(options WorkerOptions) (stop func(), err error) {
-	if options.TaskQueue == "" {
-		options.TaskQueue = wire.DefaultTaskQueue
-	}
-	if options.Client == nil {
-		options.Client = b.Client
-	}
-	if options.Credentials == nil {
-		options.Credentials = Credentials{"demo": b.Credential("1", Key)}
-	}
-	tables, err := statetables.Load(statetables.Source{Name: "demo", FS: statetables.Demo()})
-	if err != nil {
-		return nil, err
-	}
-	acts, err := activities.New(activities.Options{
-		Tables: tables, Credentials: options.Credentials, Logger: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		return nil, err
-	}
-	running := worker.New(options.Client, options.TaskQueue, options.Worker)
-	workflows.Register(running)
-	acts.Register(running)
-	return running.Stop, running.Start()
-}
-
-// Credentials are credentials in memory.
-type Credentials map[string]activities.Credential
-
-// Credential implements activities.CredentialSource.
-func (c Credentials) Credential(_ context.Context, name string) (activities.Credential, error) {
-	if credential, ok := c[name]; ok {
-		return credential, nil
-	}
-	return activities.Credential{}, fmt.Errorf("%w %q", activities.ErrUnknownCredential, name)
-}
-
-// Credential is one version of a credential for the bed's provider.
-func (b *Bed) Credential(version, key string) activities.Credential {
-	return activities.Credential{
-		Version: version, Origins: []string{b.Provider.URL()},
-		Read: func(context.Context) (activities.Secret, error) { return activities.NewSecret(key) },
-	}
 }
 
 // Spec is a patient spec for a job of the bed's provider, asked every second.
@@ -237,4 +185,51 @@ func (b *Bed) decideOnce(ctx context.Context, workflowID string, decision wire.D
 		return reply, err
 	}
 	return reply, handle.Get(ctx, &reply)
+}
+
+// Reset resets a run to the workflow task that completed with the given event, and returns the new run.
+func (b *Bed) Reset(ctx context.Context, run client.WorkflowRun, event int64) (client.WorkflowRun, error) {
+	answer, err := b.Client.ResetWorkflowExecution(ctx, &workflowservice.ResetWorkflowExecutionRequest{
+		Namespace:                 b.Namespace,
+		WorkflowExecution:         &commonpb.WorkflowExecution{WorkflowId: run.GetID(), RunId: run.GetRunID()},
+		Reason:                    "reset by a test",
+		WorkflowTaskFinishEventId: event,
+		RequestId:                 "reset-" + run.GetRunID() + "-" + strconv.FormatInt(event, 10),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return b.Client.GetWorkflow(ctx, run.GetID(), answer.GetRunId()), nil
+}
+
+// Runs are the run ids of a wait in their order, followed backwards from the given run, or from the latest one.
+func (b *Bed) Runs(ctx context.Context, workflowID, runID string) ([]string, error) {
+	if runID == "" {
+		described, err := b.Client.DescribeWorkflowExecution(ctx, workflowID, "")
+		if err != nil {
+			return nil, err
+		}
+		runID = described.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+	}
+	var runs []string
+	for runID != "" {
+		runs = append([]string{runID}, runs...)
+		events := b.Client.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		first, err := events.Next()
+		if err != nil {
+			return nil, err
+		}
+		runID = first.GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId()
+	}
+	return runs, nil
+}
+
+// Audit is what a run can show of the audit.
+func (b *Bed) Audit(ctx context.Context, workflowID, runID string) (wire.AuditView, error) {
+	var view wire.AuditView
+	answer, err := b.Client.QueryWorkflow(ctx, workflowID, runID, wire.QueryAudit)
+	if err != nil {
+		return view, err
+	}
+	return view, answer.Get(&view)
 }

@@ -4,6 +4,8 @@ package whole_test
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -13,29 +15,82 @@ import (
 	"github.com/jobwait/jobwait/internal/devserver"
 )
 
+// The tests wait for timers most of their time: many of them lie on one bed at once, whatever the number of processors.
+const sideBySide = "24"
+
 // shared is the bed that most tests lie on; each has jobs of its own in it.
 var shared *bed.Bed
 
+// restless is a bed whose server suggests to continue as new after some twenty events, so that short waits have many runs.
+var restless *bed.Bed
+
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
-func run(m *testing.M) int {
+func run(m *testing.M) (code int) {
+	flag.Parse()
+	if err := runSideBySide(); err != nil {
+		fmt.Fprintln(os.Stderr, "whole:", err)
+		return 1
+	}
+	stop, err := open()
+	defer stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "whole:", err)
+		return 1
+	}
+	return m.Run()
+}
+
+// runSideBySide raises -parallel, unless it was given.
+func runSideBySide() error {
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given {
+		return nil
+	}
+	return flag.Set("test.parallel", sideBySide)
+}
+
+// open makes the two beds, each with a stock worker.
+func open() (stop func(), err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Minute)
 	defer cancel()
-	var err error
-	shared, err = bed.Open(ctx, bed.Options{
+	ends := []func(){func() { _ = os.RemoveAll(binaries.dir) }}
+	stop = func() {
+		for i := len(ends) - 1; i >= 0; i-- {
+			ends[i]()
+		}
+	}
+	var errs []error
+	for _, made := range []struct {
+		bed      **bed.Bed
+		settings []string
+	}{
+		{bed: &shared},
+		{bed: &restless, settings: []string{"limit.historyCount.suggestContinueAsNew=20"}},
+	} {
+		end, err := openOne(ctx, made.bed, made.settings)
+		ends = append(ends, end)
+		errs = append(errs, err)
+	}
+	return stop, errors.Join(errs...)
+}
+
+func openOne(ctx context.Context, into **bed.Bed, settings []string) (stop func(), err error) {
+	made, err := bed.Open(ctx, bed.Options{
 		Progress: os.Stderr,
-		Server:   devserver.Options{SearchAttributes: true, FastTimers: true},
+		Server:   devserver.Options{SearchAttributes: true, FastTimers: true, DynamicConfig: settings},
 	})
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "whole:", err)
-		return 1
+		return func() {}, err
 	}
-	defer func() { _ = shared.Close() }()
-	stop, err := shared.Work(bed.WorkerOptions{})
+	*into = made
+	stopWork, err := made.Work(bed.WorkerOptions{})
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "whole:", err)
-		return 1
+		return func() { _ = made.Close() }, err
 	}
-	defer stop()
-	return m.Run()
+	return func() {
+		stopWork()
+		_ = made.Close()
+	}, nil
 }
