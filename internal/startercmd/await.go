@@ -77,7 +77,7 @@ func (a *app) await(ctx context.Context, flags *awaitFlags) error {
 
 // specToStart reads and checks a spec before anything is started.
 func (a *app) specToStart(flags *specFlags) (wire.Spec, error) {
-	flags.fromStdin, flags.now = a.in, time.Now()
+	flags.fromStdin, flags.now, flags.name = a.in, time.Now(), a.name
 	spec, err := flags.read()
 	if err != nil {
 		return wire.Spec{}, err

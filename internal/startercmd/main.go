@@ -105,7 +105,9 @@ func report(err error, stderr io.Writer) int {
 	case errors.As(err, &outcome):
 		return outcome.code
 	}
-	_, _ = fmt.Fprintln(stderr, "jobwait: error:", oneLine(err.Error()))
+	for line := range strings.Lines(err.Error()) { // several faults were joined: one line each
+		_, _ = fmt.Fprintln(stderr, "jobwait: error:", strings.TrimSuffix(line, "\n"))
+	}
 	if hint := hintOf(err); hint != "" {
 		_, _ = fmt.Fprintln(stderr, "jobwait: hint:", hint)
 	}
@@ -128,6 +130,3 @@ func hintOf(err error) string {
 		return ""
 	}
 }
-
-// oneLine keeps joined errors in one line, as scripts and people grep for it.
-func oneLine(text string) string { return strings.ReplaceAll(text, "\n", "; ") }

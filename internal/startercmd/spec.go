@@ -26,6 +26,7 @@ type specFlags struct {
 	tables    string
 	command   *cobra.Command
 	now       time.Time
+	name      string // of the program
 	fromStdin io.Reader
 }
 
@@ -60,7 +61,7 @@ func (f *specFlags) read() (wire.Spec, error) {
 			return wire.Spec{}, err
 		}
 		if spec, err = wire.DecodeSpec(data); err != nil {
-			return wire.Spec{}, hinted(err, "`%s --help` and the documentation of wire.Spec say what a spec holds", f.command.CommandPath())
+			return wire.Spec{}, hinted(err, "`%s await --help` and the documentation of wire.Spec say what a spec holds", f.name)
 		}
 	} else if f.spec.Provider == "" {
 		return wire.Spec{}, usagef("no job is named; give --spec, or at least --operation-id, --provider, --account, --job, --deadline, --max-requests and --max-transport-failures")
