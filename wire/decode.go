@@ -69,10 +69,10 @@ func explain(err error) string {
 		return fmt.Sprintf("field %q is given twice", place(syntactic.JSONPointer))
 	case errors.As(err, &semantic):
 		return fmt.Sprintf("field %q: %s where %s belongs", place(semantic.JSONPointer), kindName(semantic.JSONKind), goKind(semantic))
-	case errors.As(err, &syntactic):
-		return fmt.Sprintf("not valid JSON at byte %d", syntactic.ByteOffset)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "empty or cut off JSON"
+	case errors.As(err, &syntactic):
+		return fmt.Sprintf("not valid JSON at byte %d", syntactic.ByteOffset)
 	default:
 		return "not readable as JSON"
 	}
