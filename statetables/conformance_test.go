@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// documentOf is a built-in table as it is written.
+// documentOf is a table as it is written; its file has the provider's name.
 func documentOf(tb testing.TB, provider string) document {
 	tb.Helper()
 	data, err := fs.ReadFile(Builtin(), provider+".yaml")
@@ -36,157 +37,250 @@ func examplesOf(tb testing.TB, provider string) []exampleDoc {
 	return documentOf(tb, provider).Examples
 }
 
-// hostile is one way in which a provider's answer can be other than documented.
+// answered is an example's answer that a table reads from its body.
+type answered struct {
+	name     string
+	response Response
+	context  wire.ReadingContext
+	// listed says that its category comes from the list of states, not from a rule.
+	listed bool
+}
+
+func answersOf(tb testing.TB, found *Table, doc document) []answered {
+	tb.Helper()
+	var all []answered
+	for _, example := range doc.Examples {
+		response, context, err := example.Given.answer()
+		require.NoError(tb, err)
+		if response.Status != 200 || len(response.Body) == 0 {
+			continue
+		}
+		r := newReader(found, targetOf(doc.ExampleJob.spec(doc.Provider)), context, response)
+		if r.parse() != "" {
+			continue
+		}
+		raw, _, err := r.state()
+		all = append(all, answered{name: example.Name, response: response, context: context, listed: err == nil && found.isListed(raw)})
+	}
+	return all
+}
+
+// hostile is one way in which an answer can be other than documented.
 type hostile struct {
 	name   string
-	change func(*Table, Response) (Response, bool)
-	// want is the detail that the answer must be malformed with; empty: it must not wait.
-	want []string
+	change func([]byte) []byte
+	want   string // the detail of the malformed answer
 }
 
-func body(change func([]byte) []byte) func(*Table, Response) (Response, bool) {
-	return func(_ *Table, response Response) (Response, bool) {
-		response.Body = change(response.Body)
-		return response, true
-	}
+func with(old, put string) func([]byte) []byte {
+	return func(body []byte) []byte { return bytes.Replace(body, []byte(old), []byte(put), 1) }
 }
 
-// R3, R6, R7: variants of every example of every table. None waits on what it does not know, none panics.
+func put(text string) func([]byte) []byte { return func([]byte) []byte { return []byte(text) } }
+
 var hostiles = []hostile{
-	{name: "R3 S2 a state nobody listed", change: restate(`"partiallySucceeded"`)},
-	{name: "R7 state null", change: restate(`null`), want: []string{wire.MalformedStateNull, wire.MalformedStateType}},
-	{name: "R7 state is an object", change: restate(`{"a":1}`), want: []string{wire.MalformedStateType}},
-	{name: "R7 state is a number", change: restate(`5`), want: []string{wire.MalformedStateType}},
-	{name: "R7 state is true", change: restate(`true`), want: []string{wire.MalformedStateType}},
-	{name: "R7 state is missing", change: restate(""), want: []string{wire.MalformedStateAbsent}},
-	{name: "R7 H9 cut half way", change: body(func(b []byte) []byte { return b[:len(b)/2] }), want: []string{wire.MalformedTruncated}},
-	{name: "R7 H9 a sign-in page", change: body(func([]byte) []byte { return []byte("<!DOCTYPE html><title>Sign in</title>") }), want: []string{wire.MalformedHTML}},
-	{name: "R7 H8 nothing", change: body(func([]byte) []byte { return nil }), want: []string{wire.MalformedEmptyBody}},
-	{name: "R7 white space", change: body(func([]byte) []byte { return []byte(" \n") }), want: []string{wire.MalformedEmptyBody}},
-	{name: "R7 a list", change: body(func(b []byte) []byte { return []byte("[" + string(b) + "]") }), want: []string{wire.MalformedNotObject}},
-	{name: "R7 null", change: body(func([]byte) []byte { return []byte("null") }), want: []string{wire.MalformedNotObject}},
-	{name: "R7 something behind it", change: body(func(b []byte) []byte { return append(bytes.Clone(b), "{}"...) }), want: []string{wire.MalformedNotJSON}},
-	{name: "R7 invalid UTF-8", change: body(func(b []byte) []byte { return bytes.Replace(b, []byte("{"), []byte("{\"x\":\"\xff\","), 1) }), want: []string{wire.MalformedInvalidUTF8}},
-	{name: "R7 a key given twice", change: body(func(b []byte) []byte { return bytes.Replace(b, []byte("{"), []byte(`{"x":1,"x":2,`), 1) }), want: []string{wire.MalformedDuplicateKey}},
-	{name: "R7 above 1 MiB", change: body(func(b []byte) []byte { return append(bytes.Clone(b), bytes.Repeat([]byte(" "), MaxBodyBytes)...) }), want: []string{wire.MalformedTooLarge}},
-	{name: "R7 too large to be handed on", change: func(_ *Table, r Response) (Response, bool) { r.BodyTooLarge, r.Body = true, nil; return r, true }, want: []string{wire.MalformedTooLarge}},
-	{name: "R7 nested without end", change: body(func(b []byte) []byte {
-		return bytes.Replace(b, []byte("{"), []byte(`{"x":`+strings.Repeat("[", 5000)+strings.Repeat("]", 5000)+","), 1)
-	}), want: []string{wire.MalformedTooDeep}},
+	{name: "R7 H9 cut half way", change: func(b []byte) []byte { return b[:len(b)/2] }, want: wire.MalformedTruncated},
+	{name: "R7 H9 a sign-in page", change: put("<!DOCTYPE html><title>Sign in</title>"), want: wire.MalformedHTML},
+	{name: "R7 H8 nothing", change: put(""), want: wire.MalformedEmptyBody},
+	{name: "R7 white space", change: put(" \n"), want: wire.MalformedEmptyBody},
+	{name: "R7 a list", change: func(b []byte) []byte { return []byte("[" + string(b) + "]") }, want: wire.MalformedNotObject},
+	{name: "R7 null", change: put("null"), want: wire.MalformedNotObject},
+	{name: "R7 something behind it", change: func(b []byte) []byte { return append(bytes.Clone(b), "{}"...) }, want: wire.MalformedNotJSON},
+	{name: "R7 invalid UTF-8", change: with("{", "{\"x\":\"\xff\","), want: wire.MalformedInvalidUTF8},
+	{name: "R7 a key given twice", change: with("{", `{"x":1,"x":2,`), want: wire.MalformedDuplicateKey},
+	{name: "R7 above 1 MiB", change: func(b []byte) []byte { return append(bytes.Clone(b), make([]byte, MaxBodyBytes)...) }, want: wire.MalformedTooLarge},
+	{name: "R7 nested without end", change: with("{", `{"x":`+strings.Repeat("[", 5000)+strings.Repeat("]", 5000)+`,"y":1,`), want: wire.MalformedTooDeep},
 }
 
-// restate puts another value in place of the top-level field that the state is read from.
-func restate(value string) func(*Table, Response) (Response, bool) {
-	return func(_ *Table, response Response) (Response, bool) {
-		parsed, malformed := parseBody(response)
-		if malformed != "" {
-			return response, false
-		}
-		for _, name := range []string{"status", "state"} {
-			old, ok := parsed[name].(string)
-			if !ok {
-				continue
-			}
-			field := `"` + name + `":"` + old + `"`
-			if value == "" {
-				return replaced(response, field, `"was":1`), true
-			}
-			return replaced(response, field, `"`+name+`":`+value), true
-		}
-		return response, false
-	}
-}
-
-func replaced(response Response, old, with string) Response {
-	response.Body = bytes.Replace(response.Body, []byte(old), []byte(with), 1)
-	return response
-}
-
-func TestHostileVariantsNeverWait(t *testing.T) {
+// R7, H8, H9: no example of any table is read any more once its body is not one JSON object. Only a code that says
+// everything needs none.
+func TestBrokenBodiesAreMalformed(t *testing.T) {
 	t.Parallel()
+	everyBuiltin(t, func(t *testing.T, found *Table, doc document) {
+		t.Helper()
+		meaning, given := found.meaning(200)
+		for _, answer := range answersOf(t, found, doc) {
+			for _, hostile := range hostiles {
+				response := answer.response
+				response.Body = hostile.change(response.Body)
+				got := found.Classify(targetOf(doc.ExampleJob.spec(doc.Provider)), answer.context, response)
+				if given && !meaning.readBody && (meaning.ignoreBody || hostile.want == wire.MalformedEmptyBody) {
+					continue
+				}
+				require.Equal(t, wire.AnswerMalformed, got.Answer, "%s: %s", hostile.name, answer.name)
+				require.Equal(t, hostile.want, got.Detail, "%s: %s", hostile.name, answer.name)
+				require.Nil(t, got.Job)
+			}
+		}
+	})
+}
+
+func everyBuiltin(t *testing.T, check func(*testing.T, *Table, document)) {
+	t.Helper()
 	set := loadAll(t)
 	for _, provider := range set.Providers() {
 		t.Run(provider, func(t *testing.T) {
 			t.Parallel()
-			doc := documentOf(t, provider)
 			found, _ := set.Table(provider)
-			tried := map[string]int{}
-			for _, example := range doc.Examples {
-				response, context, err := example.Given.answer()
-				require.NoError(t, err)
-				if response.Status != 200 || len(response.Body) == 0 {
-					continue
-				}
-				for _, hostile := range hostiles {
-					changed, ok := hostile.change(found, response)
-					if !ok {
-						continue
-					}
-					tried[hostile.name]++
-					got := found.Classify(targetOf(doc.ExampleJob.spec(provider)), context, changed)
-					checkHostile(t, found, hostile, example.Name, got)
-				}
-			}
-			for _, hostile := range hostiles {
-				require.Positive(t, tried[hostile.name], "no example of %s could be made into %q", provider, hostile.name)
-			}
+			check(t, found, documentOf(t, provider))
 		})
 	}
 }
 
-func checkHostile(t *testing.T, found *Table, hostile hostile, example string, got wire.Observation) {
-	t.Helper()
-	if hostile.want != nil {
-		require.Equal(t, wire.AnswerMalformed, got.Answer, "%s: %s", hostile.name, example)
-		require.Contains(t, hostile.want, got.Detail, "%s: %s", hostile.name, example)
-		require.Nil(t, got.Job)
-		return
+// restated is an answer in which another value stands where the state is read from.
+type restated struct {
+	name  string
+	value any // absent: the key is gone
+}
+
+var absent = struct{}{}
+
+var restatements = []restated{
+	{name: "R3 S2 a word nobody listed", value: "partiallySucceeded_"},
+	{name: "R7 null", value: nil},
+	{name: "R7 an object", value: map[string]any{"a": true}},
+	{name: "R7 a list", value: []any{"running"}},
+	{name: "R7 a number", value: number("987654321")},
+	{name: "R7 true", value: true},
+	{name: "R7 missing", value: absent},
+}
+
+// R3, R7: where a table reads its state from a list, it waits in nothing else, unless the provider documents that it may.
+func TestUnknownStatesDoNotWait(t *testing.T) {
+	t.Parallel()
+	everyBuiltin(t, func(t *testing.T, found *Table, doc document) {
+		t.Helper()
+		way := wayToState(doc)
+		if way == nil {
+			t.Skip("the state of this table is not read from the body")
+		}
+		tried := 0
+		for _, answer := range answersOf(t, found, doc) {
+			if !answer.listed {
+				continue
+			}
+			for _, restated := range restatements {
+				response, ok := restate(answer.response, way, restated.value)
+				if !ok {
+					continue
+				}
+				tried++
+				got := found.Classify(targetOf(doc.ExampleJob.spec(doc.Provider)), answer.context, response)
+				require.False(t, got.Job != nil && got.Job.Category.Waits() && !documented(doc, restated.value), "%s: %s", restated.name, answer.name)
+			}
+		}
+		require.Positive(t, tried, "no example shows a listed state")
+	})
+}
+
+// documented says whether the table as it is written covers waiting with this value: a word that is not listed, or none.
+func documented(doc document, value any) bool {
+	switch value.(type) {
+	case string:
+		return unlistedIn(doc).Waits()
+	case bool:
+		return slices.Contains(doc.States["pending"], "true")
+	default:
+		return value == absent && doc.AbsentState != nil && wire.Category(doc.AbsentState.ReadAs).Waits()
 	}
-	require.Equal(t, wire.AnswerRead, got.Answer, "%s: %s", hostile.name, example)
-	// Only a table with the provider's word for it may go on with an unlisted state.
-	require.Equal(t, found.unlisted, got.Job.Category, "%s: %s", hostile.name, example)
+}
+
+func unlistedIn(doc document) wire.Category {
+	if doc.UnknownStates != nil && doc.UnknownStates.ReadAs == "pending" {
+		return wire.CategoryPending
+	}
+	return wire.CategoryUnknown
+}
+
+var ways = regexp.MustCompile(`body(?:\.[A-Za-z_][A-Za-z0-9_]*|\["[^"\\]+"\])+`)
+
+// wayToState is the last way into the body that the state's expression names.
+func wayToState(doc document) []string {
+	named := ways.FindAllString(doc.State, -1)
+	if len(named) == 0 {
+		return nil
+	}
+	var keys []string
+	for _, step := range parseWalk(named[len(named)-1]).steps {
+		keys = append(keys, step.key)
+	}
+	return keys
+}
+
+func restate(response Response, way []string, value any) (Response, bool) {
+	body, malformed := parseBody(response)
+	at := body
+	for _, key := range way[:len(way)-1] {
+		at, _ = at[key].(map[string]any)
+	}
+	if _, ok := at[way[len(way)-1]]; malformed != "" || !ok {
+		return response, false
+	}
+	at[way[len(way)-1]] = value
+	if value == absent {
+		delete(at, way[len(way)-1])
+	}
+	response.Body = []byte(compact(body))
+	return response, true
+}
+
+// R7: what each of these makes of a table whose state is a plain way.
+func TestRestatedDemo(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{
+		"R3 S2 a word nobody listed": "", "R7 null": wire.MalformedStateNull, "R7 an object": wire.MalformedStateType,
+		"R7 a list": wire.MalformedStateType, "R7 a number": wire.MalformedStateType, "R7 true": wire.MalformedStateType,
+		"R7 missing": wire.MalformedStateAbsent,
+	}
+	for _, restated := range restatements {
+		response, ok := restate(Response{Status: 200, Body: []byte(`{"state":"running"}`), ReceivedAt: now}, []string{"state"}, restated.value)
+		require.True(t, ok)
+		got := demoAnswer(t, response)
+		require.Equal(t, want[restated.name], got.Detail, restated.name)
+		require.Equal(t, got.Detail == "", got.Job != nil && got.Job.Category == wire.CategoryUnknown)
+	}
 }
 
 // R3, S1: another case is another state, except where the provider says otherwise.
 func TestCaseIsExact(t *testing.T) {
 	t.Parallel()
-	set := loadAll(t)
-	for _, provider := range set.Providers() {
-		found, _ := set.Table(provider)
-		for _, listed := range slices.Collect(maps.Values(found.states)) {
-			for _, other := range []string{strings.ToUpper(listed.spelling), strings.ToUpper(listed.spelling[:1]) + listed.spelling[1:]} {
+	everyBuiltin(t, func(t *testing.T, found *Table, doc document) {
+		t.Helper()
+		for _, state := range slices.Collect(maps.Values(found.states)) {
+			for _, other := range []string{strings.ToUpper(state.spelling), strings.ToLower(state.spelling)} {
 				raw, category := found.lookUp(other)
-				if found.fold || other == listed.spelling {
-					require.Equal(t, listed.category, category)
-					require.Equal(t, listed.spelling, raw, "the table's spelling stands, so that later comparisons are exact")
-					continue
+				switch {
+				case found.fold:
+					require.Equal(t, state, listed{spelling: raw, category: category}, "the table's spelling stands, so that later comparisons are exact")
+				case !found.isListed(other):
+					require.Equal(t, unlistedIn(doc), category, other)
+					require.Equal(t, other, raw)
 				}
-				require.Equal(t, wire.CategoryUnknown, category, "%s: %s", provider, other)
-				require.Equal(t, other, raw)
 			}
 		}
-	}
+	})
 }
 
-// R6, S9: an answer about another job says so, with every table that names the job and in every example that is read.
+// R6, S9: an answer about another job says so, in every example that names the job.
 func TestAnotherJobIsSeen(t *testing.T) {
 	t.Parallel()
-	for _, provider := range loadAll(t).Providers() {
-		found, doc := table(t, provider), documentOf(t, provider)
-		asked := targetOf(doc.ExampleJob.spec(provider))
+	everyBuiltin(t, func(t *testing.T, found *Table, doc document) {
+		t.Helper()
+		if found.jobID == nil {
+			t.Skip("the answers of this provider do not name the job")
+		}
+		asked := targetOf(doc.ExampleJob.spec(doc.Provider))
 		asked.ProviderJobID += "x"
 		seen := 0
-		for _, example := range doc.Examples {
-			response, context, err := example.Given.answer()
-			require.NoError(t, err)
-			got := found.Classify(asked, context, response)
-			if got.Job != nil && namesJob(found, response) {
-				require.True(t, got.Job.OtherJob, "%s: %s", provider, example.Name)
+		for _, answer := range answersOf(t, found, doc) {
+			got := found.Classify(asked, answer.context, answer.response)
+			if got.Job != nil && namesJob(found, answer.response) {
+				require.True(t, got.Job.OtherJob, answer.name)
 				seen++
 			}
 		}
 		require.Positive(t, seen)
-	}
+	})
 }
 
 func namesJob(found *Table, response Response) bool {
@@ -201,20 +295,47 @@ func namesJob(found *Table, response Response) bool {
 // R7: a byte-order mark changes nothing.
 func TestByteOrderMarkIsTolerated(t *testing.T) {
 	t.Parallel()
-	for _, provider := range loadAll(t).Providers() {
-		found, doc := table(t, provider), documentOf(t, provider)
-		for _, example := range doc.Examples {
-			response, context, err := example.Given.answer()
-			require.NoError(t, err)
-			if len(response.Body) == 0 {
-				continue
-			}
-			asked := targetOf(doc.ExampleJob.spec(provider))
-			want := found.Classify(asked, context, response)
-			response.Body = append([]byte("\xef\xbb\xbf"), response.Body...)
-			got := found.Classify(asked, context, response)
+	everyBuiltin(t, func(t *testing.T, found *Table, doc document) {
+		t.Helper()
+		asked := targetOf(doc.ExampleJob.spec(doc.Provider))
+		for _, answer := range answersOf(t, found, doc) {
+			want := found.Classify(asked, answer.context, answer.response)
+			answer.response.Body = append([]byte("\xef\xbb\xbf"), answer.response.Body...)
+			got := found.Classify(asked, answer.context, answer.response)
 			want.Size += 3
-			require.Equal(t, want, got, "%s: %s", provider, example.Name)
+			require.Equal(t, want, got, answer.name)
+		}
+	})
+}
+
+// Every category that a built-in table can give is shown by an example of it.
+func TestEveryCategoryHasAnExample(t *testing.T) {
+	t.Parallel()
+	everyBuiltin(t, func(t *testing.T, found *Table, doc document) {
+		t.Helper()
+		shown := map[string]bool{}
+		for _, example := range doc.Examples {
+			shown[example.Want.Category] = true
+		}
+		for _, category := range categoriesOf(found) {
+			require.True(t, shown[string(category)], "no example of %s", category)
+		}
+	})
+}
+
+// categoriesOf are the categories that a table can give.
+func categoriesOf(found *Table) []wire.Category {
+	all := []wire.Category{found.unlisted}
+	for _, state := range found.states {
+		all = append(all, state.category)
+	}
+	for _, rule := range found.rules {
+		all = append(all, rule.category)
+	}
+	for _, code := range found.codes {
+		if !code.readBody {
+			all = append(all, code.category)
 		}
 	}
+	return all
 }

@@ -26,3 +26,19 @@ func TestShapesReadAsTheirExamplesSay(t *testing.T) {
 	t.Parallel()
 	require.Len(t, shapes(t).Providers(), 9)
 }
+
+func TestTableSaysWhatItIs(t *testing.T) {
+	t.Parallel()
+	demo := table(t, "demo-export")
+	require.Equal(t, "demo-export", demo.Provider())
+	require.Equal(t, "Demo export (fake provider)", demo.Title())
+	require.Equal(t, Auth{Header: "Authorization", Prefix: "Bearer "}, demo.Auth())
+	require.False(t, Auth{}.Needed())
+}
+
+// A text for people is JSON where it is no text, whatever it holds.
+func TestCompact(t *testing.T) {
+	t.Parallel()
+	in := answerOf(t, `{"x":{"b":[1,null,true,"é\n",{}],"a":[]}}`)
+	require.Equal(t, `{"a":[],"b":[1,null,true,"é\n",{}]}`, compact(in.body["x"]))
+}
