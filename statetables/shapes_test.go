@@ -2,6 +2,7 @@ package statetables
 
 import (
 	"os"
+	"strings"
 	"sync"
 	"testing"
 
@@ -40,5 +41,7 @@ func TestTableSaysWhatItIs(t *testing.T) {
 func TestCompact(t *testing.T) {
 	t.Parallel()
 	in := answerOf(t, `{"x":{"b":[1,null,true,"é\n",{}],"a":[]}}`)
-	require.Equal(t, `{"a":[],"b":[1,null,true,"é\n",{}]}`, compact(in.body["x"]))
+	got := compact(in.body["x"])
+	require.JSONEq(t, `{"a":[],"b":[1,null,true,"é\n",{}]}`, got)
+	require.True(t, strings.HasPrefix(got, `{"a"`), "sorted, so that the same answer reads the same")
 }
