@@ -17,8 +17,11 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// decideTimeout is how long a decision waits for a worker.
-const decideTimeout = 30 * time.Second
+// decideTimeout is how long a decision waits for a worker, decidePause the time between two attempts.
+const (
+	decideTimeout = 30 * time.Second
+	decidePause   = 200 * time.Millisecond
+)
 
 // decisionFlags are one decision on the command line.
 type decisionFlags struct {
@@ -148,10 +151,27 @@ func (a *app) address(ctx context.Context, s *server, workflowID string, decisio
 	return nil
 }
 
-// decide sends a decision as an update, so that the answer comes at once.
+// decide sends a decision as an update, so that the answer comes at once. A server that is about to move the workflow
+// asks to send it again, which the decision's id makes safe.
 func (s *server) decide(ctx context.Context, workflowID string, decision wire.Decision) (wire.DecisionReply, error) {
 	ctx, cancel := context.WithTimeout(ctx, decideTimeout)
 	defer cancel()
+	pause := time.NewTicker(decidePause)
+	defer pause.Stop()
+	for {
+		reply, err := s.decideOnce(ctx, workflowID, decision)
+		if !errors.As(err, new(*serviceerror.WorkflowNotReady)) {
+			return reply, err
+		}
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return reply, ctx.Err()
+		}
+	}
+}
+
+func (s *server) decideOnce(ctx context.Context, workflowID string, decision wire.Decision) (wire.DecisionReply, error) {
 	var reply wire.DecisionReply
 	handle, err := s.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: workflowID, UpdateName: wire.UpdateDecide, Args: []any{decision},

@@ -11,8 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"github.com/jobwait/jobwait/internal/bed"
 	"github.com/jobwait/jobwait/internal/devserver"
+	"github.com/jobwait/jobwait/internal/startercmd"
+	"github.com/jobwait/jobwait/internal/workercmd"
 )
 
 // The tests wait for timers most of their time: many of them lie on one bed at once, whatever the number of processors.
@@ -24,7 +28,15 @@ var shared *bed.Bed
 // restless is a bed whose server suggests to continue as new after some twenty events, so that short waits have many runs.
 var restless *bed.Bed
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+// The scripts run the commands of this module as processes: the test binary under another name.
+func TestMain(m *testing.M) {
+	testscript.Main(onBeds{m}, map[string]func(){"starter": startercmd.Main, "worker": workercmd.Main})
+}
+
+// onBeds runs the tests once the beds are made.
+type onBeds struct{ *testing.M }
+
+func (m onBeds) Run() int { return run(m.M) }
 
 func run(m *testing.M) (code int) {
 	flag.Parse()
