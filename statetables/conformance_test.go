@@ -72,8 +72,15 @@ type hostile struct {
 	want   string // the detail of the malformed answer
 }
 
-func with(old, put string) func([]byte) []byte {
-	return func(body []byte) []byte { return bytes.Replace(body, []byte(old), []byte(put), 1) }
+// first puts a member before those that an object has.
+func first(member string) func([]byte) []byte {
+	return func(body []byte) []byte {
+		rest, separator := bytes.TrimSpace(body)[1:], ","
+		if bytes.TrimSpace(rest)[0] == '}' {
+			separator = ""
+		}
+		return append([]byte("{"+member+separator), rest...)
+	}
 }
 
 func put(text string) func([]byte) []byte { return func([]byte) []byte { return []byte(text) } }
@@ -86,10 +93,10 @@ var hostiles = []hostile{
 	{name: "R7 a list", change: func(b []byte) []byte { return []byte("[" + string(b) + "]") }, want: wire.MalformedNotObject},
 	{name: "R7 null", change: put("null"), want: wire.MalformedNotObject},
 	{name: "R7 something behind it", change: func(b []byte) []byte { return append(bytes.Clone(b), "{}"...) }, want: wire.MalformedNotJSON},
-	{name: "R7 invalid UTF-8", change: with("{", "{\"x\":\"\xff\","), want: wire.MalformedInvalidUTF8},
-	{name: "R7 a key given twice", change: with("{", `{"x":1,"x":2,`), want: wire.MalformedDuplicateKey},
+	{name: "R7 invalid UTF-8", change: first("\"x\":\"\xff\""), want: wire.MalformedInvalidUTF8},
+	{name: "R7 a key given twice", change: first(`"x":1,"x":2`), want: wire.MalformedDuplicateKey},
 	{name: "R7 above 1 MiB", change: func(b []byte) []byte { return append(bytes.Clone(b), make([]byte, MaxBodyBytes)...) }, want: wire.MalformedTooLarge},
-	{name: "R7 nested without end", change: with("{", `{"x":`+strings.Repeat("[", 5000)+strings.Repeat("]", 5000)+`,"y":1,`), want: wire.MalformedTooDeep},
+	{name: "R7 nested without end", change: first(`"x":`+strings.Repeat("[", 5000)+strings.Repeat("]", 5000)), want: wire.MalformedTooDeep},
 }
 
 // R7, H8, H9: no example of any table is read any more once its body is not one JSON object. Only a code that says
