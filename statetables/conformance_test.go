@@ -96,7 +96,7 @@ var hostiles = []hostile{
 	{name: "R7 invalid UTF-8", change: first("\"x\":\"\xff\""), want: wire.MalformedInvalidUTF8},
 	{name: "R7 a key given twice", change: first(`"x":1,"x":2`), want: wire.MalformedDuplicateKey},
 	{name: "R7 above 1 MiB", change: func(b []byte) []byte { return append(bytes.Clone(b), make([]byte, MaxBodyBytes)...) }, want: wire.MalformedTooLarge},
-	{name: "R7 nested without end", change: first(`"x":`+strings.Repeat("[", 5000)+strings.Repeat("]", 5000)), want: wire.MalformedTooDeep},
+	{name: "R7 nested without end", change: first(`"x":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000)), want: wire.MalformedTooDeep},
 }
 
 // R7, H8, H9: no example of any table is read any more once its body is not one JSON object. Only a code that says
