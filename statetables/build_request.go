@@ -141,7 +141,7 @@ func (b *builder) paramsOnly(path string, parsed template) {
 	}
 }
 
-var headerShape = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
+var headerShape = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 // ownHeaders belong to HTTP or to the credential.
 var ownHeaders = []string{
