@@ -142,8 +142,7 @@ func (w *wait) settled() wire.EscalationView {
 	w.Helper()
 	open := w.escalated()
 	w.event(func(event *historypb.HistoryEvent) bool {
-		return event.GetEventType() == enumspb.EVENT_TYPE_TIMER_STARTED &&
-			slices.ContainsFunc(w.audit(), func(e wire.Entry) bool { return e.Event == wire.EventNotified })
+		return event.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED && count(w.audit(), wire.EventNotified) > 0
 	})
 	return open
 }
@@ -163,7 +162,25 @@ func (w *wait) event(wanted func(*historypb.HistoryEvent) bool) *historypb.Histo
 	return nil
 }
 
-func is(kind enumspb.EventType) func(*historypb.HistoryEvent) bool {
+// eventFilter says which events are waited for.
+type eventFilter func(*historypb.HistoryEvent) bool
+
+// after looks only at what follows an event.
+func (f eventFilter) after(id int64) eventFilter {
+	return func(event *historypb.HistoryEvent) bool { return event.GetEventId() > id && f(event) }
+}
+
+// nth is the n-th of the events, counted from 1.
+func (f eventFilter) nth(n int) eventFilter {
+	return func(event *historypb.HistoryEvent) bool {
+		if f(event) {
+			n--
+		}
+		return n == 0
+	}
+}
+
+func is(kind enumspb.EventType) eventFilter {
 	return func(event *historypb.HistoryEvent) bool { return event.GetEventType() == kind }
 }
 
