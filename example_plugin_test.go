@@ -49,7 +49,8 @@ func ExampleNewPlugin() {
 	w.RegisterWorkflow(MonthlyReport)
 	// err = w.Run(worker.InterruptCh())
 
-	fmt.Println(plugin.Name(), "waits for jobs of", tables.Providers()[0], "and others")
+	_, known := tables.Table("openai-batch")
+	fmt.Println(plugin.Name(), "is registered; openai-batch is known:", known)
 	// Output:
-	// jobwait waits for jobs of azure-operation and others
+	// jobwait is registered; openai-batch is known: true
 }

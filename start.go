@@ -104,8 +104,8 @@ func (e *AlreadyOwnedError) Error() string {
 func owned(ctx context.Context, c client.Client, spec wire.Spec, runID string, options StartOptions) *AlreadyOwnedError {
 	id := wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID)
 	found := &AlreadyOwnedError{WorkflowID: id, RunID: runID, Fingerprint: FingerprintUnknown}
-	if described, err := c.DescribeWorkflowExecution(ctx, id, runID); err == nil {
-		found.Closed = described.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	if described, err := c.DescribeWorkflow(ctx, id, runID); err == nil {
+		found.Closed = described.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 	}
 	owner, err := specOf(ctx, c, id, runID, options.DataConverter)
 	if err != nil {

@@ -10,8 +10,6 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
-	workflowpb "go.temporal.io/api/workflow/v1"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/mocks"
@@ -123,8 +121,8 @@ func ownedClient(t *testing.T, status enumspb.WorkflowExecutionStatus) *mocks.Cl
 	c := mocks.NewClient(t)
 	c.On("ExecuteWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything).
 		Return(nil, serviceerror.NewWorkflowExecutionAlreadyStarted("taken", "request", "run-1"))
-	c.On("DescribeWorkflowExecution", mock.Anything, workflowID, "run-1").Return(&workflowservice.DescribeWorkflowExecutionResponse{
-		WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{Status: status},
+	c.On("DescribeWorkflow", mock.Anything, workflowID, "run-1").Return(&client.WorkflowExecutionDescription{
+		WorkflowExecutionMetadata: client.WorkflowExecutionMetadata{Status: status},
 	}, nil)
 	return c
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/serviceerror"
-	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/sdk/client"
 
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
@@ -61,7 +61,7 @@ func (a *app) audit(ctx context.Context, s *server, workflowID, runID string, as
 	}
 	told, err := s.story(ctx, info, runID)
 	if err != nil {
-		return explainAsking(err, info.GetTaskQueue())
+		return explainAsking(err, info.TaskQueueName)
 	}
 	if asJSON {
 		err = a.printJSON(told)
@@ -76,10 +76,10 @@ func (a *app) audit(ctx context.Context, s *server, workflowID, runID string, as
 }
 
 // story asks every run that is left, from the last one back.
-func (s *server) story(ctx context.Context, info *workflowpb.WorkflowExecutionInfo, runID string) (story, error) {
-	told := story{WorkflowID: info.GetExecution().GetWorkflowId(), Missing: []gap{}, Entries: []wire.Entry{}}
+func (s *server) story(ctx context.Context, info *client.WorkflowExecutionDescription, runID string) (story, error) {
+	told := story{WorkflowID: info.WorkflowExecution.ID, Missing: []gap{}, Entries: []wire.Entry{}}
 	if runID == "" {
-		runID = info.GetExecution().GetRunId()
+		runID = info.WorkflowExecution.RunID
 	}
 	for last := true; runID != ""; last = false {
 		view, err := ask[wire.AuditView](ctx, s, told.WorkflowID, runID, wire.QueryAudit)

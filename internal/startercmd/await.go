@@ -133,9 +133,9 @@ func (a *app) followCommand() *cobra.Command {
 					return err
 				}
 				if open(info) {
-					return a.follow(ctx, s, workflowID, info.GetExecution().GetRunId(), info.GetTaskQueue(), asJSON)
+					return a.follow(ctx, s, workflowID, info.WorkflowExecution.RunID, info.TaskQueueName, asJSON)
 				}
-				outcome, err := s.outcome(ctx, workflowID, info.GetExecution().GetRunId())
+				outcome, err := s.outcome(ctx, workflowID, info.WorkflowExecution.RunID)
 				if err != nil {
 					return err
 				}

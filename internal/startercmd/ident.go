@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
 
 	"github.com/jobwait/jobwait/wire"
 )
@@ -170,9 +171,9 @@ func (s *server) memoText(memo *commonpb.Memo, name string) string {
 	return text
 }
 
-// latest is the latest run of a workflow: its id and whether it is open.
-func (s *server) latest(ctx context.Context, workflowID string) (*workflowpb.WorkflowExecutionInfo, error) {
-	described, err := s.DescribeWorkflowExecution(ctx, workflowID, "")
+// latest is the latest run of a wait.
+func (s *server) latest(ctx context.Context, workflowID string) (*client.WorkflowExecutionDescription, error) {
+	described, err := s.DescribeWorkflow(ctx, workflowID, "")
 	if errors.As(err, new(*serviceerror.NotFound)) || errors.As(err, new(*serviceerror.InvalidArgument)) {
 		return nil, hinted(fmt.Errorf("no wait has the workflow id %q", workflowID),
 			"the server has none, or no longer: closed workflows are kept for the namespace's retention")
@@ -180,13 +181,12 @@ func (s *server) latest(ctx context.Context, workflowID string) (*workflowpb.Wor
 	if err != nil {
 		return nil, err
 	}
-	info := described.GetWorkflowExecutionInfo()
-	if name := info.GetType().GetName(); name != wire.WorkflowAwaitJob {
+	if name := described.WorkflowType.Name; name != wire.WorkflowAwaitJob {
 		return nil, fmt.Errorf("workflow %q is of type %q, not a wait (%s)", workflowID, name, wire.WorkflowAwaitJob)
 	}
-	return info, nil
+	return described, nil
 }
 
-func open(info *workflowpb.WorkflowExecutionInfo) bool {
-	return info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+func open(info *client.WorkflowExecutionDescription) bool {
+	return info.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 }

@@ -42,7 +42,7 @@ func Main() {
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	a := &app{in: stdin, out: stdout, err: stderr, name: invocation(os.Args[0])}
-	root := a.command()
+	root := a.command() //nolint:contextcheck // cobra hands it to the command that runs
 	root.SetArgs(args)
 	return root.ExecuteContext(ctx)
 }

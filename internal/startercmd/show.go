@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/sdk/client"
 
 	"github.com/jobwait/jobwait/wire"
 )
@@ -58,9 +58,8 @@ func (a *app) show(ctx context.Context, s *server, workflowID string, asJSON boo
 }
 
 // look asks an open wait, or reads the outcome of a closed one, which needs no worker.
-func (s *server) look(ctx context.Context, info *workflowpb.WorkflowExecutionInfo) (shown, error) {
-	run := info.GetExecution()
-	seen := shown{WorkflowID: run.GetWorkflowId(), RunID: run.GetRunId(), Open: open(info)}
+func (s *server) look(ctx context.Context, info *client.WorkflowExecutionDescription) (shown, error) {
+	seen := shown{WorkflowID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID, Open: open(info)}
 	if !seen.Open {
 		outcome, err := s.outcome(ctx, seen.WorkflowID, seen.RunID)
 		seen.Outcome = &outcome
@@ -68,7 +67,7 @@ func (s *server) look(ctx context.Context, info *workflowpb.WorkflowExecutionInf
 	}
 	view, err := ask[wire.OperationView](ctx, s, seen.WorkflowID, seen.RunID, wire.QueryOperation)
 	seen.Operation = &view
-	return seen, explainAsking(err, info.GetTaskQueue())
+	return seen, explainAsking(err, info.TaskQueueName)
 }
 
 // explainAsking says what to do about a wait that does not answer.
