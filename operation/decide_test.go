@@ -17,7 +17,9 @@ import (
 // unknown is a wait that stopped in a state nobody listed.
 func unknown(t require.TestingT, changes ...func(*wire.Spec)) (*operation.Operation, time.Time) {
 	op := opened(t, cancelTable(), changes...)
-	return op, polled(t, op, result(read("archiving")))
+	now := polled(t, op, result(read("archiving")))
+	require.NotNil(t, op.Escalation(), "went on by itself in a state nobody listed (R3)")
+	return op, now
 }
 
 // TestRefusals gives every refusal its word and a detail that names the value, the rule and what would do (R39, R40, R41).

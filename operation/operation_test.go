@@ -33,6 +33,24 @@ func TestReservationComesFirst(t *testing.T) {
 	require.Equal(t, 1, op.Record().Counters.StatusRequestsUsed)
 }
 
+// TestBudgetIsLookedAtAtEachPoll: not only when the poll was planned. A record that comes with a poll beyond its budget, or
+// a reservation whose request never left, sends nothing more (R30).
+func TestBudgetIsLookedAtAtEachPoll(t *testing.T) {
+	t.Parallel()
+	one := func(s *wire.Spec) { s.MaxStatusRequests = 1 }
+	record := opened(t, wire.TableFacts{}, one).Record()
+	record.Counters.StatusRequestsUsed = 1
+	op := operation.Resume(record)
+	require.IsType(t, operation.Notify{}, op.Next(record.Poll.At))
+	requireReason(t, op, wire.ReasonRequestBudgetExhausted, "")
+	require.Equal(t, 1, op.Record().Counters.StatusRequestsUsed)
+
+	op = opened(t, wire.TableFacts{}, one)
+	now := polled(t, op, wire.PollResult{NotSent: wire.NotSentTooLate})
+	require.IsType(t, operation.Notify{}, op.Next(now))
+	requireReason(t, op, wire.ReasonRequestBudgetExhausted, "")
+}
+
 // TestNothingIsSentWhileEscalated, for the whole of the window, and its timer is the window's or the next reminder's (R36,
 // R37).
 func TestNothingIsSentWhileEscalated(t *testing.T) {

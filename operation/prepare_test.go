@@ -141,6 +141,7 @@ func TestPreparePolicyBoundsGrants(t *testing.T) {
 
 	op := operation.Open(got, firstRun, start, start)
 	now := polled(t, op, result(read("archiving")))
+	requireReason(t, op, wire.ReasonUnknownState, "")
 	require.Equal(t, 900, op.Escalation().Options[0].MaxSeconds)
 	_, refusal := op.Decide(now, answer(op, wire.DecisionExtend, map[string]any{"seconds": 901}), "")
 	require.NotNil(t, refusal)

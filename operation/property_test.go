@@ -201,15 +201,19 @@ type lived struct {
 	*shell
 
 	commands []operation.Command
-	// cancelling counts the cancel decisions that were applied.
-	cancelling int
+	// applied are the ids of the decisions that were applied, cancelling and granting how many of them were of that kind.
+	applied              map[string]bool
+	cancelling, granting int
+	// minimum is what the provider asked for in all answers so far, as this test reckons it.
+	minimum time.Time
+	early   []string
 }
 
 func (w world) play(t *testing.T, carry bool) *lived {
 	t.Helper()
 	snapshot := prepared(t, w.spec, w.known)
 	snapshot.ResetRunID = w.reset
-	l := &lived{shell: &shell{
+	l := &lived{applied: map[string]bool{}, shell: &shell{
 		op: operation.Open(snapshot, firstRun, start, start), now: start, down: w.down, carry: carry,
 		notifier: func(wire.Notification) (string, time.Duration) { return "", w.notice },
 	}}
@@ -222,6 +226,10 @@ func (w world) play(t *testing.T, carry bool) *lived {
 	l.provider = func(at time.Time, _ wire.PollRequest) (wire.PollResult, time.Duration) {
 		next := w.answers[polls%len(w.answers)]
 		polls++
+		if at.Before(l.minimum) {
+			l.early = append(l.early, fmt.Sprintf("request %d left at %s, before %s", polls, at, l.minimum))
+		}
+		l.minimum = latest(l.minimum, asksFor(next, at))
 		return arrived(next.result, at, next.latency), next.latency
 	}
 	l.canceller = func(time.Time, wire.CancelRequest) (wire.CancelResult, time.Duration) {
@@ -230,6 +238,15 @@ func (w world) play(t *testing.T, carry bool) *lived {
 	l.person = w.people(t, l)
 	l.run(t)
 	return l
+}
+
+// asksFor is the earliest time that an answer allows: no request of these worlds comes a hundred years later.
+func asksFor(a timedAnswer, at time.Time) time.Time {
+	if a.result.Observation == nil || a.result.Observation.Guidance.RetryAfterSeconds == nil {
+		return at
+	}
+	seconds := min(*a.result.Observation.Guidance.RetryAfterSeconds, 100*365*24*3600)
+	return at.Add(a.latency).Add(time.Duration(max(seconds, 0)) * time.Second)
 }
 
 func arrived(answered wire.PollResult, at time.Time, latency time.Duration) wire.PollResult {
@@ -267,7 +284,7 @@ func (w world) people(t *testing.T, l *lived) func(*shell) (time.Time, func()) {
 func (l *lived) decide(t *testing.T, d timedDecision, n int) {
 	t.Helper()
 	fields := map[string]any{
-		"kind": d.kind, "decision_id": fmt.Sprintf("d-%d", n), "decided_by": "ana", "comment": "c", "escalation_id": "",
+		"kind": d.kind, "decision_id": fmt.Sprintf("d-%d", n%7), "decided_by": "ana", "comment": "c", "escalation_id": "",
 	}
 	if open := l.op.Escalation(); open != nil {
 		fields["escalation_id"] = open.ID
@@ -280,11 +297,17 @@ func (l *lived) decide(t *testing.T, d timedDecision, n int) {
 	}
 	payload, err := json.Marshal(fields)
 	require.NoError(t, err)
-	if reply, refusal := l.op.Decide(l.now, payload, ""); refusal == nil {
-		require.True(t, reply.Accepted)
-		if d.kind == wire.DecisionCancel {
-			l.cancelling++
-		}
+	reply, refusal := l.op.Decide(l.now, payload, "")
+	if refusal != nil {
+		return
+	}
+	require.False(t, l.applied[reply.DecisionID], "%s was applied twice (R40)", reply.DecisionID)
+	l.applied[reply.DecisionID] = true
+	switch d.kind { //nolint:exhaustive // the others end the wait, or grant nothing
+	case wire.DecisionCancel:
+		l.cancelling++
+	case wire.DecisionExtend, wire.DecisionTreatAsPending:
+		l.granting++
 	}
 }
 
@@ -309,7 +332,9 @@ func (l *lived) requireBounded(t require.TestingT) {
 		before = now
 	}
 	require.LessOrEqual(t, l.outcome.StatusRequestsUsed, l.lastRecord.Limits.MaxStatusRequests, "R30")
+	require.Empty(t, l.early, "R16")
 	require.LessOrEqual(t, l.outcome.ExtensionsUsed, l.lastRecord.Limits.MaxExtensions, "R41")
+	require.GreaterOrEqual(t, l.outcome.ExtensionsUsed, l.granting, "R41")
 	require.NotEmpty(t, l.outcome.Status)
 }
 
