@@ -81,6 +81,16 @@ func (p *preparation) prepare() (wire.Prepared, error) {
 	return prepared, p.run(wire.ActivityPrepare, p.request, &prepared)
 }
 
+// X1, R51: a status URL of another origin does not make the spec invalid; it is refused before it would be sent.
+func TestPrepareLeavesAnotherOriginToThePoll(t *testing.T) {
+	t.Parallel()
+	p := newPreparation(t)
+	p.spec["status_url"] = "http://169.254.169.254/latest/meta-data"
+	_, err := p.prepare()
+	require.NoError(t, err)
+	require.Zero(t, p.connected())
+}
+
 // refused demands one line of InvalidSpec that is not tried again, and returns it.
 func (p *preparation) refused() string {
 	p.t.Helper()

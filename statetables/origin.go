@@ -12,6 +12,8 @@ import (
 type URLRejectedError struct {
 	// Rule is the rule that the URL breaks.
 	Rule string
+	// Elsewhere says that the URL is well formed and only of another origin than the table's.
+	Elsewhere bool
 }
 
 func (e *URLRejectedError) Error() string { return "status_url: " + e.Rule }
@@ -32,7 +34,7 @@ func acceptURL(text string, origins []string) ([]string, error) {
 		accepted = append(accepted, concrete(origin, own))
 	}
 	if !slices.Contains(accepted, own) {
-		return nil, &URLRejectedError{Rule: "its origin is not one the table accepts"}
+		return nil, &URLRejectedError{Rule: "its origin is not one the table accepts", Elsewhere: true}
 	}
 	return accepted, nil
 }

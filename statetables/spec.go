@@ -63,7 +63,8 @@ func (t *Table) checkAccount(spec wire.Spec) error {
 	return nil
 }
 
-// checkAddress tries the request that would be sent.
+// checkAddress tries the request that would be sent. A well-formed status URL of another origin passes: it is refused
+// each time before it would be sent, and the wait closes as poll_url_rejected (R51).
 func (t *Table) checkAddress(spec wire.Spec) error {
 	switch {
 	case t.reach.polls && spec.StatusURL == "":
@@ -76,16 +77,21 @@ func (t *Table) checkAddress(spec wire.Spec) error {
 			return fmt.Errorf("spec: %w", err)
 		}
 	}
-	if _, err := t.StatusRequest(targetOf(spec)); err != nil {
+	if _, err := t.StatusRequest(targetOf(spec)); err != nil && !elsewhere(err) {
 		return fmt.Errorf("spec: %w", err)
 	}
 	if t.cancel == nil || t.cancel.url.asksFor("status_url") && !t.reach.polls {
 		return nil
 	}
-	if _, err := t.CancelRequest(targetOf(spec)); err != nil {
+	if _, err := t.CancelRequest(targetOf(spec)); err != nil && !elsewhere(err) {
 		return fmt.Errorf("spec: %w", err)
 	}
 	return nil
+}
+
+func elsewhere(err error) bool {
+	rejected, ok := errors.AsType[*URLRejectedError](err)
+	return ok && rejected.Elsewhere
 }
 
 // checkQuery refuses query names that the table does not list. Their names are not told: an unlisted one may be a secret.

@@ -44,7 +44,7 @@ func TestCheckSpec(t *testing.T) {
 		{name: "X3 a token in the query", give: azure, change: func(s *wire.Spec) { s.StatusURL += "&token=hunter2" }, want: `does not list`},
 		{name: "X3 a password", give: azure, change: func(s *wire.Spec) { s.StatusURL = "https://u:hunter2@management.azure.com/x" }, want: `a user or a password`},
 		{name: "R51 a query that cannot be read", give: azure, change: func(s *wire.Spec) { s.StatusURL += ";token=hunter2" }, want: `its query cannot be read`},
-		{name: "X1 another host", give: azure, change: func(s *wire.Spec) { s.StatusURL = "http://169.254.169.254/hunter2" }, want: `its origin is not one the table accepts`},
+		{name: "X1 another origin is refused where it would be sent", give: azure, change: func(s *wire.Spec) { s.StatusURL = "http://169.254.169.254/latest/meta-data" }},
 		{name: "another host by its param", give: azure, change: func(s *wire.Spec) {
 			s.Params, s.StatusURL = map[string]string{"host": "eu.api.cognitive.microsoft.com"}, "https://eu.api.cognitive.microsoft.com/op?api-version=1"
 		}},
@@ -65,6 +65,18 @@ func TestCheckSpec(t *testing.T) {
 			require.NotContains(t, err.Error(), "hunter2", "no error tells a URL")
 		})
 	}
+}
+
+// X1, R51: the spec stands, the request does not.
+func TestAnotherOriginIsRefusedBeforeItIsSent(t *testing.T) {
+	t.Parallel()
+	_, err := table(t, "azure-operation").StatusRequest(wire.Target{
+		Provider: "azure-operation", Account: "a", ProviderJobID: "op-1", StatusURL: "http://169.254.169.254/latest/meta-data",
+	})
+	var rejected *URLRejectedError
+	require.ErrorAs(t, err, &rejected)
+	require.True(t, rejected.Elsewhere)
+	require.NotContains(t, err.Error(), "169.254")
 }
 
 func TestCheckSpecJoinsFaults(t *testing.T) {
