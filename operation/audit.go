@@ -9,10 +9,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/jobwait/jobwait/wire"
 )
+
+// usualEntry is more bytes than most entries have in canonical form.
+const usualEntry = 768
 
 // note appends one entry to the audit, filled with the state of the wait and chained to the entry before.
 func (o *Operation) note(entry wire.Entry) {
@@ -57,8 +58,7 @@ func (o *Operation) noteRejected(now time.Time, rejected []wire.RejectedGuidance
 
 // EntryHash is the SHA-256 of the entry's canonical JSON without its hash, written "sha256:" and lower-case hex.
 func EntryHash(entry wire.Entry) string {
-	var space [1024]byte
-	sum := sha256.Sum256(AppendCanonical(space[:0], entry))
+	sum := sha256.Sum256(AppendCanonical(make([]byte, 0, usualEntry), entry))
 	var out [len("sha256:") + 2*sha256.Size]byte
 	copy(out[:], "sha256:")
 	hex.Encode(out[len("sha256:"):], sum[:])
@@ -83,21 +83,21 @@ func VerifyChain(prev string, entries []wire.Entry) int {
 func AppendCanonical(dst []byte, e wire.Entry) []byte {
 	dst = appendInt(append(dst, `{"seq":`...), e.Seq)
 	dst = appendTime(append(dst, `,"at":`...), &e.At)
-	dst = appendText(append(dst, `,"event":`...), string(e.Event))
-	dst = appendText(append(dst, `,"raw_state":`...), e.RawState)
-	dst = appendText(append(dst, `,"category":`...), string(e.Category))
+	dst = wire.AppendText(append(dst, `,"event":`...), string(e.Event))
+	dst = wire.AppendText(append(dst, `,"raw_state":`...), e.RawState)
+	dst = wire.AppendText(append(dst, `,"category":`...), string(e.Category))
 	dst = appendInt(append(dst, `,"http_status":`...), e.HTTPStatus)
-	dst = appendText(append(dst, `,"provider_request_id":`...), e.ProviderRequestID)
+	dst = wire.AppendText(append(dst, `,"provider_request_id":`...), e.ProviderRequestID)
 	dst = appendTime(append(dst, `,"next_poll_at":`...), e.NextPollAt)
-	dst = appendText(append(dst, `,"delay_source":`...), string(e.DelaySource))
+	dst = wire.AppendText(append(dst, `,"delay_source":`...), string(e.DelaySource))
 	dst = appendInt(append(dst, `,"status_requests_used":`...), e.StatusRequestsUsed)
 	dst = appendInt(append(dst, `,"max_status_requests":`...), e.MaxStatusRequests)
 	dst = appendTime(append(dst, `,"deadline_at":`...), e.DeadlineAt)
-	dst = appendText(append(dst, `,"reason":`...), e.Reason)
-	dst = appendText(append(dst, `,"detail":`...), e.Detail)
+	dst = wire.AppendText(append(dst, `,"reason":`...), e.Reason)
+	dst = wire.AppendText(append(dst, `,"detail":`...), e.Detail)
 	dst = appendRaw(append(dst, `,"decision":`...), e.Decision)
-	dst = appendText(append(dst, `,"table_digest":`...), e.TableDigest)
-	dst = appendText(append(dst, `,"prev":`...), e.Prev)
+	dst = wire.AppendText(append(dst, `,"table_digest":`...), e.TableDigest)
+	dst = wire.AppendText(append(dst, `,"prev":`...), e.Prev)
 	return append(dst, '}')
 }
 
@@ -117,17 +117,9 @@ func appendRaw(dst, raw []byte) []byte {
 	return append(dst, raw...)
 }
 
-func appendText(dst []byte, text string) []byte {
-	quoted, err := jsontext.AppendQuote(dst, text)
-	if err != nil { // invalid UTF-8: it was replaced in what was appended
-		return quoted
-	}
-	return quoted
-}
-
 // unparsed is the form in which an unparsable decision stands in the audit: a string of at most 1 KiB.
 func unparsed(payload []byte) []byte {
-	return appendText(nil, bounded(strings.ToValidUTF8(bounded(string(payload), 1024), "\uFFFD"), 1024))
+	return wire.AppendText(nil, bounded(strings.ToValidUTF8(bounded(string(payload), 1024), "\uFFFD"), 1024))
 }
 
 // bounded cuts on a rune.

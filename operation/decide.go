@@ -60,8 +60,8 @@ func readDecision(payload []byte, kind wire.DecisionKind) (wire.Decision, []byte
 		return decision, canonicalDecision(decision), nil
 	}
 	canonical, err := wire.Canonical(payload)
-	if err != nil { // what decodes strictly has a canonical form
-		return decision, unparsed(payload), nil
+	if err != nil { // cannot be: what decodes strictly has a canonical form
+		return wire.Decision{}, unparsed(payload), &wire.Refusal{Reason: wire.RefusalUnparsable, Detail: err.Error()}
 	}
 	return decision, canonical, nil
 }
@@ -117,7 +117,7 @@ func missingField(d wire.Decision, polling bool) string {
 		return "decided_by"
 	case blank(d.Comment):
 		return "comment"
-	case d.EscalationID == "" && !(polling && d.Kind == wire.DecisionCancel):
+	case d.EscalationID == "" && (!polling || d.Kind != wire.DecisionCancel):
 		return "escalation_id"
 	case d.Kind == wire.DecisionUseCredential && d.CredentialRef == "":
 		return "credential_ref"
@@ -209,8 +209,10 @@ func outOfBounds(d wire.Decision, option wire.Option) string {
 		name, value string
 		most        int
 	}{
-		{"decision_id", d.DecisionID, maxID}, {"decided_by", d.DecidedBy, maxID},
-		{"comment", d.Comment, maxComment}, {"credential_ref", d.CredentialRef, maxID},
+		{"decision_id", d.DecisionID, maxID},
+		{"decided_by", d.DecidedBy, maxID},
+		{"comment", d.Comment, maxComment},
+		{"credential_ref", d.CredentialRef, maxID},
 		{"raw_state", d.RawState, maxRawState},
 	} {
 		if n := utf8.RuneCountInString(text.value); n > text.most {
@@ -221,7 +223,8 @@ func outOfBounds(d wire.Decision, option wire.Option) string {
 		name        string
 		value, most int
 	}{
-		{"seconds", d.Seconds, option.MaxSeconds}, {"status_requests", d.StatusRequests, option.MaxStatusRequests},
+		{"seconds", d.Seconds, option.MaxSeconds},
+		{"status_requests", d.StatusRequests, option.MaxStatusRequests},
 		{"transport_failures", d.TransportFailures, option.MaxTransportFailures},
 		{"rate_limited", d.RateLimited, option.MaxRateLimited},
 	} {

@@ -101,11 +101,13 @@ func TestTheNumberThatWouldDo(t *testing.T) {
 		"requests": {read("archiving"), func(s *wire.Spec) { s.MaxStatusRequests = 1 }, "status_requests", map[string]any{"seconds": 60}, 1},
 		"failures": {
 			failed(wire.AnswerServerError, 500, ""), func(s *wire.Spec) { s.MaxTransportFailures = 1 }, "transport_failures",
-			map[string]any{"seconds": 60}, 1,
+			map[string]any{"seconds": 60},
+			1,
 		},
 		"rate limits": {
 			failed(wire.AnswerRateLimited, 429, ""), func(s *wire.Spec) { s.MaxRateLimited = new(1) }, "rate_limited",
-			map[string]any{"seconds": 60}, 1,
+			map[string]any{"seconds": 60},
+			1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -263,14 +265,16 @@ func TestDecisionsInTheAudit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			op, now := unknown(t)
-			op.Decide(now, []byte(c.payload), "")
+			_, refusal := op.Decide(now, []byte(c.payload), "")
+			require.NotNil(t, refusal)
 			entry := entriesOf(op, wire.EventDecisionRefused)[0]
 			require.True(t, json.Valid(entry.Decision))
 			require.Equal(t, c.want, string(entry.Decision))
 		})
 	}
 	op, now := unknown(t)
-	op.Decide(now, []byte(`{"comment":"`+strings.Repeat("\xf0\x9f\x9b\x91", 100_000)), "")
+	_, refusal := op.Decide(now, []byte(`{"comment":"`+strings.Repeat("\xf0\x9f\x9b\x91", 100_000)), "")
+	require.NotNil(t, refusal)
 	var stored string
 	require.NoError(t, json.Unmarshal(entriesOf(op, wire.EventDecisionRefused)[0].Decision, &stored))
 	require.LessOrEqual(t, len(stored), 1024)

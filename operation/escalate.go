@@ -38,7 +38,7 @@ func (o *Operation) closeUnasked(now time.Time, reason wire.Reason, detail strin
 
 // whileCancelling turns every exhaustion within a confirmation budget into cancel_unconfirmed (R43).
 func (o *Operation) whileCancelling(reason wire.Reason, detail string) (wire.Reason, string) {
-	switch reason {
+	switch reason { //nolint:exhaustive // only exhaustion is renamed, any other reason keeps its name
 	case wire.ReasonDeadlineExceeded, wire.ReasonBusinessDeadlineExceeded, wire.ReasonRetryAfterExceedsDeadline,
 		wire.ReasonRequestBudgetExhausted, wire.ReasonTransportBudgetExhausted, wire.ReasonRateLimited:
 		return wire.ReasonCancelUnconfirmed, joinWords(o.rec.CancelDetail, string(reason))

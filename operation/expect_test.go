@@ -21,11 +21,11 @@ func (e expect) check(t *testing.T, p *playedScript) {
 	where := fmt.Sprintf("line %d: %s\n%s", e.line.number, e.line.text, p.story())
 	switch l := e.line; l.word(0) {
 	case "sent":
-		require.Equal(t, number(t, l.word(1)), len(p.sent), where)
+		e.checkCount(t, len(p.sent), where)
 	case "cancels":
-		require.Equal(t, number(t, l.word(1)), len(p.cancels), where)
+		e.checkCount(t, len(p.cancels), where)
 	case "openings":
-		require.Equal(t, number(t, l.word(1)), len(p.openings), where)
+		e.checkCount(t, len(p.openings), where)
 	case "send":
 		e.checkSend(t, p, where)
 	case "opening":
@@ -40,6 +40,11 @@ func (e expect) check(t *testing.T, p *playedScript) {
 	default:
 		require.FailNow(t, "unknown expectation", where)
 	}
+}
+
+func (e expect) checkCount(t *testing.T, got int, where string) {
+	t.Helper()
+	require.Equal(t, number(t, e.line.word(1)), got, where)
 }
 
 // checkSend holds a request between two times from the start: "send 2 from=+60s before=+70s".

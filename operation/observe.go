@@ -301,7 +301,7 @@ func (o *Operation) annotate(word string) {
 // notSent takes in why a request did not leave. Its reservation stays used (R24).
 func (o *Operation) notSent(now time.Time, result wire.PollResult) {
 	o.note(wire.Entry{At: now, Event: wire.EventRequestNotSent, Reason: string(result.NotSent), Detail: result.Detail})
-	switch result.NotSent {
+	switch result.NotSent { //nolint:exhaustive // the others are withheld's
 	case wire.NotSentTooLate:
 		// Nothing can leave before the deadline any more; Next escalates there.
 		o.rec.Poll = nil

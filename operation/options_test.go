@@ -105,7 +105,8 @@ func stopCases() []stopCase {
 		{
 			wire.ReasonBusinessDeadlineExceeded, "", reachedAt(start.Add(20 * time.Minute)),
 			func(s *wire.Spec) { s.BusinessDeadlineAt = new(start.Add(20 * time.Minute)) }, standard,
-			map[string]any{"past_business_deadline": true}, unresolved,
+			map[string]any{"past_business_deadline": true},
+			unresolved,
 		},
 		{
 			wire.ReasonRetryAfterExceedsDeadline, "2025-04-18T12:00:00Z",
@@ -114,26 +115,33 @@ func stopCases() []stopCase {
 				at := op.Record().Poll.At.Add(200 * time.Millisecond)
 				wait := int64(start.Add(100*time.Minute).Sub(at)/time.Second) + 1
 				return polled(t, op, result(retryAfter(read("running"), wait)))
-			}, nil, standard, map[string]any{"seconds": 7200}, unresolved,
+			}, nil, standard,
+			map[string]any{"seconds": 7200},
+			unresolved,
 		},
 		{wire.ReasonRequestBudgetExhausted, "", answeredBy(read("running")), one, standard, map[string]any{"status_requests": 1}, unresolved},
 		{
 			wire.ReasonTransportBudgetExhausted, "", answeredBy(failed(wire.AnswerServerError, 503, "")), one, standard,
-			map[string]any{"status_requests": 1, "transport_failures": 1}, unresolved,
+			map[string]any{"status_requests": 1, "transport_failures": 1},
+			unresolved,
 		},
 		{
 			wire.ReasonRateLimited, "", answeredBy(failed(wire.AnswerRateLimited, 429, "")), one, standard,
-			map[string]any{"status_requests": 1, "rate_limited": 1}, unresolved,
+			map[string]any{"status_requests": 1, "rate_limited": 1},
+			unresolved,
 		},
 		{wire.ReasonUnknownState, "", answeredBy(read("archiving")), nil, []wire.DecisionKind{extend, treat, cancel, end}, nil, unresolved},
 		{wire.ReasonNeedsInput, "", answeredBy(read("awaiting_review")), nil, standard, nil, unresolved},
 		{
 			wire.ReasonContradictoryResponse, wire.DetailSuccessWithoutResult, answeredBy(unproven), nil,
-			[]wire.DecisionKind{extend, accept, end}, nil, unresolved,
+			[]wire.DecisionKind{extend, accept, end},
+			nil, unresolved,
 		},
 		{
 			wire.ReasonContradictoryResponse, wire.DetailUnexpectedSuccessState, answeredBy(done()),
-			func(s *wire.Spec) { s.ExpectedStates = []string{"completed"} }, []wire.DecisionKind{extend, accept, end}, nil, unresolved,
+			func(s *wire.Spec) { s.ExpectedStates = []string{"completed"} },
+			[]wire.DecisionKind{extend, accept, end},
+			nil, unresolved,
 		},
 		{
 			wire.ReasonContradictoryResponse, wire.DetailPastProviderExpiry,
@@ -167,7 +175,9 @@ func stopCases() []stopCase {
 		{wire.ReasonProviderExpired, "", answeredBy(read("expired")), nil, []wire.DecisionKind{end}, nil, wire.StatusExpired},
 		{
 			wire.ReasonCancelUnconfirmed, "cancel_accepted; transport_budget_exhausted", unconfirmed,
-			func(s *wire.Spec) { s.MaxTransportFailures = 1 }, standard, map[string]any{"transport_failures": 1}, unresolved,
+			func(s *wire.Spec) { s.MaxTransportFailures = 1 }, standard,
+			map[string]any{"transport_failures": 1},
+			unresolved,
 		},
 		{wire.ReasonHistoryReset, "", withheld(wire.NotSentHistoryReset), nil, standard, nil, unresolved},
 	}

@@ -98,8 +98,10 @@ func Prepare(spec wire.Spec, startedAt time.Time, known Knowledge) (wire.Prepare
 
 func checkIdentity(spec wire.Spec) error {
 	for _, id := range []struct{ name, value string }{
-		{"operation_id", spec.OperationID}, {"provider", spec.Provider},
-		{"account", spec.Account}, {"provider_job_id", spec.ProviderJobID},
+		{"operation_id", spec.OperationID},
+		{"provider", spec.Provider},
+		{"account", spec.Account},
+		{"provider_job_id", spec.ProviderJobID},
 	} {
 		if err := checkID(id.name, id.value); err != nil {
 			return err

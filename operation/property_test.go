@@ -165,8 +165,12 @@ func drawGuidance(rt *rapid.T, seen wire.Observation) wire.Observation {
 
 func drawCancel(rt *rapid.T) wire.CancelResult {
 	return rapid.SampledFrom([]wire.CancelResult{
-		{HTTPStatus: 202, Accepted: true}, {HTTPStatus: 409}, {Detail: wire.TransportTimeout}, {HTTPStatus: 200, Accepted: true, Confirmed: true},
-		{NotSent: wire.NotSentHistoryReset, RunID: "ffffffff-0000-4000-8000-000000000001"}, {NotSent: wire.NotSentTableMissing},
+		{HTTPStatus: 202, Accepted: true},
+		{HTTPStatus: 409},
+		{Detail: wire.TransportTimeout},
+		{HTTPStatus: 200, Accepted: true, Confirmed: true},
+		{NotSent: wire.NotSentHistoryReset, RunID: "ffffffff-0000-4000-8000-000000000001"},
+		{NotSent: wire.NotSentTableMissing},
 	}).Draw(rt, "cancel")
 }
 

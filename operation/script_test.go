@@ -416,7 +416,7 @@ func (s *shell) do(t *testing.T, l line) {
 	if raw, ok := given["raw"]; ok {
 		payload = []byte(raw)
 	}
-	s.op.Decide(s.now, payload, plain)
+	_, _ = s.op.Decide(s.now, payload, plain) // the audit has the refusal
 }
 
 func duration(t *testing.T, text string) time.Duration {

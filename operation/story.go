@@ -55,7 +55,7 @@ func storyLine(e wire.Entry, words string) string {
 }
 
 func sentence(e wire.Entry) string {
-	switch e.Event {
+	switch e.Event { //nolint:exhaustive // the other events are peopleSentence's
 	case wire.EventOpened:
 		return fmt.Sprintf("opened, up to %d requests until %s", e.MaxStatusRequests, timestamp(*e.DeadlineAt))
 	case wire.EventPollPlanned:

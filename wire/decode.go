@@ -44,6 +44,12 @@ func Canonical(data []byte) ([]byte, error) {
 	return value, nil
 }
 
+// AppendText appends a string as RFC 8785 writes it. Invalid UTF-8 is written as U+FFFD.
+func AppendText(dst []byte, text string) []byte {
+	quoted, _ := jsontext.AppendQuote(dst, text) // the error only says that something was replaced
+	return quoted
+}
+
 func decodeStrictly(what string, data []byte, limit int, into any) error {
 	if len(data) > limit {
 		return fmt.Errorf("%s: %d bytes, at most %d are read", what, len(data), limit)
@@ -83,7 +89,7 @@ func place(pointer jsontext.Pointer) string {
 }
 
 func kindName(kind jsontext.Kind) string {
-	switch kind {
+	switch kind { //nolint:exhaustive // the kinds that begin a value
 	case 'n':
 		return "null"
 	case 't', 'f':
