@@ -23,6 +23,7 @@ func unknown(t require.TestingT, changes ...func(*wire.Spec)) (*operation.Operat
 }
 
 // TestRefusals gives every refusal its word and a detail that names the value, the rule and what would do (R39, R40, R41).
+// No proposal is open, so that refuse is not offered (R42).
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 257)

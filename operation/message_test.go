@@ -120,3 +120,20 @@ func TestMessageOfALostRequest(t *testing.T) {
 	require.Contains(t, message, "deadline 2025-04-18T11:00:00Z, business deadline 2025-04-18T10:50:00Z\n")
 	require.Contains(t, message, "transport_budget_exhausted (ambiguous_delivery)")
 }
+
+// TestHeadlines: the first line says where a wait stands (R38).
+func TestHeadlines(t *testing.T) {
+	t.Parallel()
+	outcome := func(o wire.Outcome) wire.Briefing { return wire.Briefing{Outcome: &o} }
+	for want, briefing := range map[string]wire.Briefing{
+		"polling":                         {Phase: wire.PhasePolling},
+		"closed succeeded":                outcome(wire.Outcome{Status: wire.StatusSucceeded}),
+		"closed failed: provider_failure": outcome(wire.Outcome{Status: wire.StatusFailed, Reason: wire.ReasonProviderFailure}),
+		"closed unresolved, nobody decided: malformed_response (html)": outcome(wire.Outcome{
+			Status: wire.StatusUnresolved, Reason: wire.ReasonMalformedResponse, Detail: "html", Undecided: true,
+		}),
+	} {
+		first, _, _ := strings.Cut(operation.Message(briefing), "\n")
+		require.Equal(t, want, first)
+	}
+}

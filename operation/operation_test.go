@@ -239,3 +239,51 @@ func TestViews(t *testing.T) {
 	require.Equal(t, op.Escalation().ID, view.Escalation.ID)
 	require.Contains(t, view.Escalation.Message, "stopped waiting: unknown_state")
 }
+
+// TestProgressExtendsNothing: whatever progress an answer tells of, deadline and budgets stay as they are (R35).
+func TestProgressExtendsNothing(t *testing.T) {
+	t.Parallel()
+	op := opened(t, wire.TableFacts{})
+	limits := op.Record().Limits
+	for _, progress := range []string{"10 %", "55 %", "99 %"} {
+		seen := read("running")
+		seen.Job.Progress, seen.Job.UpdatedAt = progress, new(op.Record().Poll.At)
+		polled(t, op, result(seen))
+		require.Equal(t, limits, op.Record().Limits)
+		require.Equal(t, progress, op.Record().LastObservation.Job.Progress, "it is for people")
+	}
+}
+
+// TestRequestNamesTheJob: provider, account, job, params and the name of the credential travel with every request, the
+// cancel included; the credential itself is never known here (R47, R50).
+func TestRequestNamesTheJob(t *testing.T) {
+	t.Parallel()
+	op := opened(t, cancelTable(), func(s *wire.Spec) {
+		s.Params, s.StatusURL = map[string]string{"region": "eu"}, "https://api.example.com/jobs/1"
+	})
+	want := wire.Target{
+		Provider: "demo-export", Account: "acct-42", ProviderJobID: "exp_71c", Params: map[string]string{"region": "eu"},
+		StatusURL: "https://api.example.com/jobs/1", CredentialRef: "demo",
+	}
+	now := op.Record().Poll.At
+	poll, ok := op.Next(now).(operation.SendStatus)
+	require.True(t, ok)
+	require.Equal(t, want, poll.Request.Target)
+	require.Equal(t, 10, poll.Request.TimeoutSeconds)
+	op.StatusAnswered(now, result(read("running")))
+	_, refusal := op.Decide(now, answer(op, wire.DecisionCancel, nil), "")
+	require.Nil(t, refusal)
+	cancel, ok := op.Next(now).(operation.SendCancel)
+	require.True(t, ok)
+	require.Equal(t, operation.SendCancel{Request: wire.CancelRequest{Target: want, TimeoutSeconds: 10}}, cancel)
+}
+
+// TestUnreadableResult: a result without an observation leaves the request where a lost worker leaves it (R32).
+func TestUnreadableResult(t *testing.T) {
+	t.Parallel()
+	op := opened(t, wire.TableFacts{})
+	polled(t, op, wire.PollResult{})
+	require.Equal(t, wire.Counters{StatusRequestsUsed: 1, TransportFailuresUsed: 1}, op.Record().Counters)
+	require.Equal(t, map[string]int{"lost": 1}, op.Record().Answers)
+	require.Len(t, entriesOf(op, wire.EventRequestLost), 1)
+}

@@ -328,6 +328,8 @@ func (l *lived) requireBounded(t require.TestingT) {
 		require.Equal(t, i+1, now.record.Counters.StatusRequestsUsed, "R30")
 		require.False(t, now.at.Before(now.record.ProviderMinimum), "request %d left before the provider's minimum (R16)", i+1)
 		require.Nil(t, now.record.Escalation, "R36")
+		require.Equal(t, "exp_71c at demo-export of acct-42", // B4: nothing is submitted, the wait only holds a handle (R44, R47)
+			now.request.ProviderJobID+" at "+now.request.Provider+" of "+now.request.Account)
 		if i > 0 {
 			least := time.Duration(now.record.Prepared.Pace.MinDelaySeconds) * time.Second
 			require.GreaterOrEqual(t, now.at.Sub(before.at), least, "R21")
