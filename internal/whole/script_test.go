@@ -67,6 +67,7 @@ func (s scripts) commands() map[string]func(*testscript.TestScript, bool, []stri
 	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){
 		"jobs": s.jobs, "until": s.until, "forget-first-run": s.forgetFirstRun, "interrupted": interrupted,
 		"free-port": freePort, "get": getInto, "listed": listed,
+		"gone": gone, "asked": s.asked, "release": s.release,
 	})
 	return commands
 }
@@ -84,6 +85,25 @@ func (s scripts) jobs(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	for id, job := range script.Jobs {
 		ts.Check(s.bed.Provider.Set(id, job))
+	}
+}
+
+// asked waits until the provider has received a number of requests about a job.
+func (s scripts) asked(ts *testscript.TestScript, neg bool, args []string) {
+	use(ts, neg, args, 2, "asked JOB NUMBER")
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), scriptPatience)
+	defer cancel()
+	_, err = s.bed.Provider.AwaitRequests(ctx, args[0], n)
+	ts.Check(err)
+}
+
+// release lets the provider answer the request that it holds.
+func (s scripts) release(ts *testscript.TestScript, neg bool, args []string) {
+	use(ts, neg, args, 1, "release JOB")
+	if n := s.bed.Provider.Release(args[0]); n != 1 {
+		ts.Fatalf("%d requests about %s were held, want 1", n, args[0])
 	}
 }
 
@@ -113,7 +133,7 @@ func (s scripts) forgetFirstRun(ts *testscript.TestScript, neg bool, args []stri
 	})
 	ts.Check(err)
 	ts.Check(eventually(ctx, func() bool {
-		_, err := s.bed.Client.DescribeWorkflowExecution(ctx, args[0], runs[0])
+		_, err := s.bed.Client.DescribeWorkflow(ctx, args[0], runs[0])
 		return err != nil
 	}))
 }
@@ -182,7 +202,8 @@ func (w *watch) Write(data []byte) (int, error) {
 // freePort sets a variable to an address of this machine that nobody listens on.
 func freePort(ts *testscript.TestScript, neg bool, args []string) {
 	use(ts, neg, args, 1, "free-port VARIABLE")
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	var config net.ListenConfig
+	listener, err := config.Listen(context.Background(), "tcp", "127.0.0.1:0")
 	ts.Check(err)
 	ts.Setenv(args[0], listener.Addr().String())
 	ts.Check(listener.Close())
@@ -212,6 +233,17 @@ func getInto(ts *testscript.TestScript, neg bool, args []string) {
 	})
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), body, 0o600))
+}
+
+// gone waits until a URL does not answer 200 any more.
+func gone(ts *testscript.TestScript, neg bool, args []string) {
+	use(ts, neg, args, 1, "gone URL")
+	ctx, cancel := context.WithTimeout(context.Background(), scriptPatience)
+	defer cancel()
+	ts.Check(eventually(ctx, func() bool {
+		_, err := fetchBody(ctx, args[0])
+		return err != nil
+	}))
 }
 
 func fetchBody(ctx context.Context, url string) ([]byte, error) {
