@@ -28,6 +28,11 @@ func payload(t *testing.T, value any) *commonpb.Payload {
 	return made
 }
 
+func payloads(t *testing.T, value any) *commonpb.Payloads {
+	t.Helper()
+	return &commonpb.Payloads{Payloads: []*commonpb.Payload{payload(t, value)}}
+}
+
 // execution is a wait in a list; without an operation id it has no memo.
 func execution(t *testing.T, workflowID, operation string) *workflowpb.WorkflowExecutionInfo {
 	t.Helper()
