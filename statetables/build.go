@@ -35,6 +35,7 @@ func (b *builder) build() {
 	b.buildFields()
 	b.buildCancel()
 	b.buildSchedule()
+	b.checkSubmission()
 }
 
 var (

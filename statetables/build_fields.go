@@ -96,7 +96,7 @@ func (b *builder) buildSchedule() {
 	advice.Schedule.RequestTimeoutSeconds = written.RequestTimeoutSeconds
 	advice.FloorSeconds = b.seconds("schedule.floor", written.Floor, 86_400)
 	advice.CapSeconds = b.seconds("schedule.cap", written.Cap, 86_400)
-	advice.RetentionSeconds = b.seconds("retention", b.doc.Retention, 10*366*86_400)
+	advice.RetentionSeconds = b.retention()
 	if advice.CapSeconds != 0 && advice.FloorSeconds > advice.CapSeconds {
 		b.fail("schedule.cap", "schedule: cap %d s is below floor %d s, so that no delay is allowed", advice.CapSeconds, advice.FloorSeconds)
 	}
@@ -119,4 +119,54 @@ func (b *builder) seconds(path string, written *secondsDoc, most int) int {
 	b.cite(path, written.Source)
 	b.between(path+".seconds", written.Seconds, 1, most)
 	return written.Seconds
+}
+
+// retention is the time from the submission within which a job can be read. One that counts from the job's end is for
+// people only: no deadline can be held against it.
+func (b *builder) retention() int {
+	written := b.doc.Retention
+	if written == nil {
+		return 0
+	}
+	b.cite("retention", written.Source)
+	b.between("retention.seconds", written.Seconds, 1, 10*366*86_400)
+	switch written.CountsFrom {
+	case "submission":
+		return written.Seconds
+	case "end", "":
+	default:
+		b.fail("retention.counts_from", "retention: counts_from %q; write submission, or end (which is meant where nothing is written)", written.CountsFrom)
+	}
+	return 0
+}
+
+// maxKeyLength bounds what a provider may be said to take as an idempotency key.
+const maxKeyLength = 65_536
+
+// checkSubmission checks what is for people only: how a submission can be repeated.
+func (b *builder) checkSubmission() {
+	written := b.doc.Submission
+	if written == nil {
+		return
+	}
+	switch written.Idempotency {
+	case "header", "body", "query", "client_id":
+		b.cite("submission", written.Source)
+		b.between("submission.max_length", written.MaxLength, 0, maxKeyLength)
+		if written.Name == "" {
+			b.fail("submission", "submission: idempotency %s has no name; write what the key is called, like name: Idempotency-Key", written.Idempotency)
+		}
+		return
+	case "none":
+		b.cite("submission", written.Source)
+	case "unknown":
+		if written.Source != "" {
+			b.fail("submission", "submission: idempotency unknown has a source; write none where it was read that there is none")
+		}
+	default:
+		b.fail("submission", "submission: idempotency %q; write one of none, header, body, query, client_id, unknown", written.Idempotency)
+	}
+	if written.Name != "" || written.MaxLength != 0 {
+		b.fail("submission", "submission: name and max_length belong to a key; remove them, or say how the key is sent: idempotency: header")
+	}
 }

@@ -33,7 +33,8 @@ type document struct {
 	Hints           []hintDoc           `yaml:"hints"`
 	Cancel          *cancelDoc          `yaml:"cancel"`
 	Schedule        scheduleDoc         `yaml:"schedule"`
-	Retention       *secondsDoc         `yaml:"retention"`
+	Submission      *submissionDoc      `yaml:"submission"`
+	Retention       *keepDoc            `yaml:"retention"`
 	RateLimits      []saying            `yaml:"rate_limits"`
 	ExampleJob      exampleJob          `yaml:"example_job"`
 	Examples        []exampleDoc        `yaml:"examples"`
@@ -173,6 +174,24 @@ type scheduleDoc struct {
 type secondsDoc struct {
 	Seconds int    `yaml:"seconds"`
 	Source  string `yaml:"source"`
+}
+
+// submissionDoc says whether the same submission, sent again, makes a second job. jobwait never submits; it is for those
+// who do.
+type submissionDoc struct {
+	Idempotency string `yaml:"idempotency"`
+	Name        string `yaml:"name"`
+	MaxLength   int    `yaml:"max_length"`
+	Source      string `yaml:"source"`
+	Note        string `yaml:"note"`
+}
+
+// keepDoc is how long a job or its result can be read.
+type keepDoc struct {
+	Seconds    int    `yaml:"seconds"`
+	CountsFrom string `yaml:"counts_from"`
+	Source     string `yaml:"source"`
+	Note       string `yaml:"note"`
 }
 
 // exampleJob is the job that all examples of a table are about.

@@ -44,6 +44,7 @@ func ownWords() []string {
 	for _, category := range categories {
 		words = append(words, string(category))
 	}
+	words = append(words, "header", "body", "query", "client_id", "unknown", "submission", "end")
 	return append(words, "terminal", none, "ignored", "path", "number")
 }
 

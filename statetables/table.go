@@ -162,7 +162,8 @@ type Advice struct {
 	FloorSeconds int
 	// CapSeconds is the longest sleep that the provider's retention allows. It wins over the spec. 0: none.
 	CapSeconds int
-	// RetentionSeconds is how long a finished job can still be read at the provider. 0: not documented.
+	// RetentionSeconds is how long after its submission a job can be read at the provider. 0: not documented, or counted
+	// from the job's end, which nobody knows beforehand.
 	RetentionSeconds int
 }
 
