@@ -18,8 +18,10 @@ import (
 const (
 	pollsPerRun   = 150
 	entriesPerRun = 800
-	// entriesAtMost is where a run continues even though a message to people is still being delivered.
+	bytesPerRun   = 1 << 20
+	// entriesAtMost and bytesAtMost are where a run continues even though a message to people is still being delivered.
 	entriesAtMost = 1000
+	bytesAtMost   = 3 << 19
 )
 
 // AwaitJob waits for one external job. Its first input is a wire.Spec; the second is the record of the run before, and
@@ -162,9 +164,10 @@ func (a *await) runIsLong() bool {
 		return false
 	}
 	polls := a.op.Record().Counters.StatusRequestsUsed - a.requestsBefore
-	long := polls >= pollsPerRun || a.op.EntriesOfRun() >= entriesPerRun ||
+	entries, bytes := a.op.AuditOfRun()
+	long := polls >= pollsPerRun || entries >= entriesPerRun || bytes >= bytesPerRun ||
 		workflow.GetInfo(a.ctx).GetContinueAsNewSuggested()
-	return long && a.op.Quiet() || a.op.EntriesOfRun() >= entriesAtMost
+	return long && a.op.Quiet() || entries >= entriesAtMost || bytes >= bytesAtMost
 }
 
 // continueAsNew carries the whole record over. Every signal was drained in this workflow task, and every update handler
@@ -202,8 +205,12 @@ func (a *await) handlersReturn() error {
 // prepare validates the spec and takes the snapshot that the wait runs by. Nothing has been sent yet, so that a
 // cancellation here simply ends the workflow as cancelled.
 func (a *await) prepare(info *workflow.Info) (wire.Prepared, error) {
+	spec := a.spec.Payload().GetData()
+	if len(spec) > 0 && !json.Valid(spec) {
+		return wire.Prepared{}, invalidSpec("spec: the input is not valid JSON; start with one JSON object") // no activity could be given it
+	}
 	future := a.executePrepare(wire.PrepareRequest{
-		Spec:          json.RawMessage(a.spec.Payload().GetData()),
+		Spec:          json.RawMessage(spec),
 		StartedAt:     info.WorkflowStartTime,
 		OriginalRunID: info.OriginalRunID,
 		Start: wire.StartOptions{

@@ -90,6 +90,7 @@ func TestBadSpecFailsTheWorkflow(t *testing.T) {
 		"unknown field": {map[string]any{"deadline": "soon"}, `field "deadline" is not known`},
 		"wrong type":    {map[string]any{"max_status_requests": "many"}, `field "max_status_requests": a string where a whole number belongs`},
 		"not an object": {"wait, please", "a JSON object is wanted, got a string"},
+		"not JSON":      {[]byte("{wait"), "not valid JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

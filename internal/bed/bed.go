@@ -163,9 +163,9 @@ func (b *Bed) Escalated(ctx context.Context, run client.WorkflowRun) (wire.Escal
 	return *view.Escalation, nil
 }
 
-// Decide sends a decision as an update and returns the answer. A server that could not finish the workflow task which
+// Decide sends a decision, or whatever somebody takes for one, as an update and returns the answer. A server that could not finish the workflow task which
 // the update was part of asks to send it again; the decision's id makes that safe.
-func (b *Bed) Decide(ctx context.Context, workflowID string, decision wire.Decision) (wire.DecisionReply, error) {
+func (b *Bed) Decide(ctx context.Context, workflowID string, decision any) (wire.DecisionReply, error) {
 	for {
 		reply, err := b.decideOnce(ctx, workflowID, decision)
 		var again *serviceerror.WorkflowNotReady
@@ -175,7 +175,7 @@ func (b *Bed) Decide(ctx context.Context, workflowID string, decision wire.Decis
 	}
 }
 
-func (b *Bed) decideOnce(ctx context.Context, workflowID string, decision wire.Decision) (wire.DecisionReply, error) {
+func (b *Bed) decideOnce(ctx context.Context, workflowID string, decision any) (wire.DecisionReply, error) {
 	var reply wire.DecisionReply
 	handle, err := b.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: workflowID, UpdateName: wire.UpdateDecide, Args: []any{decision},

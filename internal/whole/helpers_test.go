@@ -208,7 +208,7 @@ func (w *wait) decide(decision wire.Decision) wire.DecisionReply {
 }
 
 // refused sends a decision as an update, which is refused.
-func (w *wait) refused(decision wire.Decision) wire.Refusal {
+func (w *wait) refused(decision any) wire.Refusal {
 	w.Helper()
 	_, err := w.bed.Decide(w.ctx, w.id(), decision)
 	return refusalIn(w, err)

@@ -3,7 +3,6 @@ package whole_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -152,8 +151,8 @@ func eventually(ctx context.Context, look func() bool) error {
 	return nil
 }
 
-// interrupted runs a program until its stderr contains a text, sends it a Ctrl-C, and wants an exit code. What it wrote to
-// stderr stands in the file "interrupted".
+// interrupted runs a program until it has written a text, sends it a Ctrl-C, and wants an exit code. What it wrote stands in
+// the file "interrupted".
 func interrupted(ts *testscript.TestScript, neg bool, args []string) {
 	use(ts, neg, args, 3, "interrupted CODE TEXT PROGRAM [ARGUMENT...]")
 	want, err := strconv.Atoi(args[0])
@@ -163,9 +162,12 @@ func interrupted(ts *testscript.TestScript, neg bool, args []string) {
 	path, err := exec.LookPath(args[2])
 	ts.Check(err)
 	cmd := exec.CommandContext(ctx, path, args[3:]...)
-	cmd.Dir, cmd.Env = ts.MkAbs("."), append(os.Environ(), "TEMPORAL_ADDRESS="+ts.Getenv("TEMPORAL_ADDRESS"), "USER="+ts.Getenv("USER"))
+	cmd.Dir, cmd.Env = ts.MkAbs("."), os.Environ()
+	for _, name := range []string{"TEMPORAL_ADDRESS", "TEMPORAL_CLI", "USER"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
 	watch := &watch{text: args[1], seen: make(chan struct{})}
-	cmd.Stderr = watch
+	cmd.Stdout, cmd.Stderr = watch, watch
 	ts.Check(cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
@@ -177,7 +179,7 @@ func interrupted(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Logf("ended by itself")
 	}
 	ts.Check(os.WriteFile(ts.MkAbs("interrupted"), watch.content.Bytes(), 0o600))
-	if exit := new(exec.ExitError); !errors.As(err, &exit) || exit.ExitCode() != want {
+	if got := cmd.ProcessState.ExitCode(); got != want {
 		ts.Fatalf("%v, want exit code %d\n%s", err, want, watch.content.Bytes())
 	}
 }
