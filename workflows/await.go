@@ -18,10 +18,8 @@ import (
 const (
 	pollsPerRun   = 150
 	entriesPerRun = 800
-	bytesPerRun   = 1 << 20
-	// entriesAtMost and bytesAtMost are where a run continues even though a message to people is still being delivered.
+	// entriesAtMost is where a run continues even though a message to people is still being delivered.
 	entriesAtMost = 1000
-	bytesAtMost   = 3 << 19
 )
 
 // AwaitJob waits for one external job. Its first input is a wire.Spec; the second is the record of the run before, and
@@ -164,10 +162,9 @@ func (a *await) runIsLong() bool {
 		return false
 	}
 	polls := a.op.Record().Counters.StatusRequestsUsed - a.requestsBefore
-	entries, bytes := a.op.AuditOfRun()
-	long := polls >= pollsPerRun || entries >= entriesPerRun || bytes >= bytesPerRun ||
+	long := polls >= pollsPerRun || a.op.EntriesOfRun() >= entriesPerRun ||
 		workflow.GetInfo(a.ctx).GetContinueAsNewSuggested()
-	return long && a.op.Quiet() || entries >= entriesAtMost || bytes >= bytesAtMost
+	return long && a.op.Quiet() || a.op.EntriesOfRun() >= entriesAtMost
 }
 
 // continueAsNew carries the whole record over. Every signal was drained in this workflow task, and every update handler
