@@ -90,7 +90,7 @@ func writeOutcome(to io.Writer, o wire.Outcome) error {
 	f.add("last state", "%s", o.RawState)
 	f.add("result", "%s", resultText(o))
 	f.add("provider says", "%s", strings.TrimSpace(o.ProviderError.Code+" "+o.ProviderError.Message))
-	f.add("requests", "%s", requestsText(o.Counters, o.Answers))
+	f.add("requests", "%d used%s", o.StatusRequestsUsed, answersText(o.Answers))
 	f.add("waited", "%s, from %s to %s", span(o.ClosedAt.Sub(o.OpenedAt)), stamp(o.OpenedAt), stamp(o.ClosedAt))
 	f.add("decided by", "%s", o.DecidedBy)
 	f.add("notes", "%s", strings.Join(o.Notes, ", "))
@@ -127,16 +127,16 @@ func resultText(o wire.Outcome) string {
 	return strings.Join(lines, "\n")
 }
 
-func requestsText(counters wire.Counters, answers map[string]int) string {
-	text := fmt.Sprintf("%d used", counters.StatusRequestsUsed)
+// answersText counts the kinds of answer.
+func answersText(answers map[string]int) string {
 	var parts []string
 	for _, kind := range slices.Sorted(maps.Keys(answers)) {
 		parts = append(parts, fmt.Sprintf("%s x%d", kind, answers[kind]))
 	}
-	if len(parts) > 0 {
-		text += ": " + strings.Join(parts, ", ")
+	if len(parts) == 0 {
+		return ""
 	}
-	return text
+	return ": " + strings.Join(parts, ", ")
 }
 
 // span is a duration as a person says it.
