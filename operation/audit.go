@@ -28,6 +28,7 @@ func (o *Operation) note(entry wire.Entry) {
 	entry.Hash = EntryHash(entry)
 	o.rec.AuditSeq, o.rec.AuditHead = entry.Seq, entry.Hash
 	o.entries = append(o.entries, entry)
+	o.entryBytes += usualEntry + len(entry.Detail) + len(entry.Decision)
 }
 
 // noteAnswer records the HTTP fact of a request; what it means for the job follows as entries of its own.

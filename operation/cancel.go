@@ -7,6 +7,14 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
+// nextCancel sends the cancel request as soon as the least time after the last request has passed (R21).
+func (o *Operation) nextCancel(now time.Time) Command {
+	if soonest := o.rec.LastAnsweredAt.Add(o.minDelay()); now.Before(soonest) {
+		return Wait{Until: ceilMillisecond(soonest), Summary: "cancel, min_delay"}
+	}
+	return o.sendCancel()
+}
+
 // sendCancel gives the one cancel request of a decision to the shell (R43).
 func (o *Operation) sendCancel() Command {
 	o.rec.Cancel = wire.CancelInFlight
@@ -24,7 +32,7 @@ func (o *Operation) CancelAnswered(now time.Time, result wire.CancelResult) {
 		o.cancelNotSent(now, result)
 		return
 	}
-	o.rec.Cancel = wire.CancelSent
+	o.rec.Cancel, o.rec.LastAnsweredAt = wire.CancelSent, now
 	o.rec.CancelDetail = cancelDetail(result)
 	o.note(wire.Entry{At: now, Event: wire.EventCancelSent, HTTPStatus: result.HTTPStatus, Detail: o.rec.CancelDetail})
 	o.heed(now, result.Guidance)

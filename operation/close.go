@@ -76,10 +76,18 @@ func (o *Operation) lastJob() *wire.JobFact {
 	return o.rec.LastObservation.Job
 }
 
-// finish waits for the word on how it ended, then closes. A message about a question that is answered holds up nothing.
+// lastWords is how long the end of a wait holds for messages about questions that are answered by then. They are under way
+// already, and the server turns down an end that crosses with their delivery.
+const lastWords = 15 * time.Second
+
+// finish waits for the word on how it ended and, for a while, for the messages before it; then it closes.
 func (o *Operation) finish(now time.Time) Command {
+	const summary = "telling people how it ended"
 	if slices.ContainsFunc(o.rec.Notifications, func(n wire.Notification) bool { return n.Kind == wire.NotifyClosed }) {
-		return Wait{Summary: "telling people how it ended"}
+		return Wait{Summary: summary}
+	}
+	if until := o.rec.Outcome.ClosedAt.Add(lastWords); len(o.rec.Notifications) > 0 && now.Before(until) {
+		return Wait{Until: until, Summary: summary}
 	}
 	outcome := *o.rec.Outcome
 	o.note(wire.Entry{At: now, Event: wire.EventClosed, Reason: closedReason(outcome), Detail: outcome.Detail})

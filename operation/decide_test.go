@@ -216,6 +216,7 @@ func TestCancelWhilePolling(t *testing.T) {
 			}
 			require.Nil(t, refusal)
 			require.Equal(t, wire.PhaseCancelling, op.Phase())
+			now = afterMinDelay(t, op, now)
 			require.IsType(t, operation.SendCancel{}, op.Next(now))
 			require.IsType(t, operation.Wait{}, op.Next(now), "one request per decision")
 			_, refusal = op.Decide(now, answer(op, wire.DecisionCancel, map[string]any{"decision_id": "d-2"}), "")

@@ -66,7 +66,20 @@ func result(seen wire.Observation) wire.PollResult { return wire.PollResult{Obse
 
 // failed is a request that was not answered as a status: a transport failure, a 429, a 5xx and so on.
 func failed(answer wire.Answer, status int, detail string) wire.Observation {
-	return wire.Observation{Answer: answer, HTTPStatus: status, Detail: detail}
+	return wire.Observation{Answer: answer, HTTPStatus: status, Detail: detail, SentAt: new(start.Add(time.Second))}
+}
+
+// unsent is a request that failed before its first byte left.
+func unsent(detail string) wire.Observation {
+	return wire.Observation{Answer: wire.AnswerTransportFailure, Detail: detail}
+}
+
+// afterMinDelay is the first time after an answer at which anything may be sent (R21).
+func afterMinDelay(t require.TestingT, op *operation.Operation, now time.Time) time.Time {
+	wait, ok := op.Next(now).(operation.Wait)
+	require.True(t, ok, "nothing is sent sooner than min_delay after the last request")
+	require.GreaterOrEqual(t, wait.Until.Sub(now), time.Second)
+	return wait.Until
 }
 
 func retryAfter(seen wire.Observation, seconds int64) wire.Observation {

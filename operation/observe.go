@@ -48,7 +48,7 @@ func (o *Operation) StatusAnswered(now time.Time, result wire.PollResult) {
 }
 
 func (o *Operation) observed(now time.Time, seen wire.Observation) {
-	o.rec.LastObservation = &seen
+	o.rec.LastObservation, o.rec.LastAnsweredAt = &seen, now
 	o.count(seen)
 	found := o.judge(now, seen)
 	before, changed := o.remember(seen)
@@ -147,10 +147,16 @@ func (o *Operation) judgeTransport(seen wire.Observation) verdict {
 	if o.rec.Counters.TransportFailuresUsed < o.rec.Limits.MaxTransportFailures {
 		return verdict{}
 	}
-	if seen.Detail == wire.TransportTimeout || seen.Detail == wire.TransportLost {
+	if ambiguous(seen) {
 		return stopFor(wire.ReasonTransportBudgetExhausted, wire.DetailAmbiguousDelivery)
 	}
 	return stopFor(wire.ReasonTransportBudgetExhausted, "")
+}
+
+// ambiguous reports whether the request may have been delivered although no answer came. A time-out before anything was
+// sent is none.
+func ambiguous(seen wire.Observation) bool {
+	return seen.Detail == wire.TransportLost || seen.Detail == wire.TransportTimeout && seen.SentAt != nil
 }
 
 // judgeJob reads the job fact: the right job, no step back behind a terminal reading, then the category.

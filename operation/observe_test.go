@@ -143,6 +143,7 @@ func TestFailureBudgets(t *testing.T) {
 		"503":      {failed(wire.AnswerServerError, 503, ""), wire.ReasonTransportBudgetExhausted, ""},
 		"refused":  {failed(wire.AnswerTransportFailure, 0, wire.TransportRefused), wire.ReasonTransportBudgetExhausted, ""},
 		"time-out": {failed(wire.AnswerTransportFailure, 0, wire.TransportTimeout), wire.ReasonTransportBudgetExhausted, wire.DetailAmbiguousDelivery},
+		"unsent":   {unsent(wire.TransportTimeout), wire.ReasonTransportBudgetExhausted, ""},
 		"lost":     {failed(wire.AnswerTransportFailure, 0, wire.TransportLost), wire.ReasonTransportBudgetExhausted, wire.DetailAmbiguousDelivery},
 		"429":      {failed(wire.AnswerRateLimited, 429, ""), wire.ReasonRateLimited, ""},
 	} {

@@ -13,6 +13,8 @@ import (
 type Operation struct {
 	rec     wire.Record
 	entries []wire.Entry
+	// entryBytes is about how long the audit query's answer is.
+	entryBytes int
 
 	// inFlight is the one request to the provider that has not been answered yet.
 	inFlight flight
@@ -111,8 +113,8 @@ func (o *Operation) Quiet() bool { return o.inFlight == nothing && o.delivering 
 // InFlight reports whether a request to the provider has not been answered yet.
 func (o *Operation) InFlight() bool { return o.inFlight != nothing }
 
-// EntriesOfRun is how many audit entries this run holds.
-func (o *Operation) EntriesOfRun() int { return len(o.entries) }
+// AuditOfRun is how many audit entries this run holds, and about how many bytes they are in the answer to a query.
+func (o *Operation) AuditOfRun() (entries, bytes int) { return len(o.entries), o.entryBytes }
 
 // Next says what to do now. Each command is given once: the shell carries it out and reports back with StatusAnswered,
 // CancelAnswered or Notified; a Wait is given again as long as it holds.
@@ -130,7 +132,7 @@ func (o *Operation) Next(now time.Time) Command {
 	case o.rec.Escalation != nil:
 		return o.nextEscalated(now)
 	case o.rec.Cancel == wire.CancelWanted:
-		return o.sendCancel()
+		return o.nextCancel(now)
 	default:
 		return o.nextPoll(now)
 	}

@@ -123,7 +123,9 @@ func TestNotificationsHoldNothingUp(t *testing.T) {
 	require.True(t, last.Closing)
 	require.Equal(t, operation.Wait{Summary: "telling people how it ended"}, op.Next(end))
 	op.Notified(end, last.Request.Notification.ID, "not delivered")
-	require.IsType(t, operation.Close{}, op.Next(end))
+	until := end.Add(15 * time.Second)
+	require.Equal(t, operation.Wait{Until: until, Summary: "telling people how it ended"}, op.Next(end), "the two before it")
+	require.IsType(t, operation.Close{}, op.Next(until), "are not waited for any longer")
 	require.Len(t, map[string]bool{
 		escalated.Request.Notification.ID: true, reminded.Request.Notification.ID: true, last.Request.Notification.ID: true,
 	}, 3, "ids are idempotency keys")
@@ -273,7 +275,7 @@ func TestRequestNamesTheJob(t *testing.T) {
 	op.StatusAnswered(now, result(read("running")))
 	_, refusal := op.Decide(now, answer(op, wire.DecisionCancel, nil), "")
 	require.Nil(t, refusal)
-	cancel, ok := op.Next(now).(operation.SendCancel)
+	cancel, ok := op.Next(afterMinDelay(t, op, now)).(operation.SendCancel)
 	require.True(t, ok)
 	require.Equal(t, operation.SendCancel{Request: wire.CancelRequest{Target: want, TimeoutSeconds: 10}}, cancel)
 }

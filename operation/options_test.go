@@ -75,6 +75,7 @@ func unconfirmed(t *testing.T, op *operation.Operation) time.Time {
 	now := polled(t, op, result(read("running")))
 	_, refusal := op.Decide(now, answer(op, wire.DecisionCancel, map[string]any{"decision_id": "c-1"}), "")
 	require.Nil(t, refusal)
+	now = afterMinDelay(t, op, now)
 	require.IsType(t, operation.SendCancel{}, op.Next(now))
 	op.CancelAnswered(now, wire.CancelResult{HTTPStatus: 202, Accepted: true})
 	return polled(t, op, result(failed(wire.AnswerServerError, 503, "")))
@@ -308,9 +309,13 @@ func next(op *operation.Operation, now time.Time) operation.Command {
 	}
 }
 
+// closed is the outcome once nobody waits for messages any more.
 func closed(t *testing.T, op *operation.Operation, now time.Time) wire.Outcome {
 	t.Helper()
 	command := next(op, now)
+	if wait, ok := command.(operation.Wait); ok {
+		command = next(op, wait.Until)
+	}
 	require.IsType(t, operation.Close{}, command)
 	return command.(operation.Close).Outcome
 }

@@ -23,6 +23,8 @@ type Record struct {
 	Overrides []string `json:"overrides,omitempty"`
 
 	LastObservation *Observation `json:"last_observation,omitempty"`
+	// LastAnsweredAt is when the last request that left was answered or lost.
+	LastAnsweredAt time.Time `json:"last_answered_at,omitzero"`
 	// Answered says that a good answer was read; NotFound counts 404 and 410 before it.
 	Answered bool `json:"answered,omitempty"`
 	NotFound int  `json:"not_found,omitempty"`

@@ -18,8 +18,10 @@ import (
 const (
 	pollsPerRun   = 150
 	entriesPerRun = 800
-	// entriesAtMost is where a run continues even though a message to people is still being delivered.
+	bytesPerRun   = 1 << 20
+	// entriesAtMost and bytesAtMost are where a run continues even though a message to people is still being delivered.
 	entriesAtMost = 1000
+	bytesAtMost   = 3 << 19
 )
 
 // AwaitJob waits for one external job. Its first input is a wire.Spec; the second is the record of the run before, and
@@ -162,9 +164,10 @@ func (a *await) runIsLong() bool {
 		return false
 	}
 	polls := a.op.Record().Counters.StatusRequestsUsed - a.requestsBefore
-	long := polls >= pollsPerRun || a.op.EntriesOfRun() >= entriesPerRun ||
+	entries, bytes := a.op.AuditOfRun()
+	long := polls >= pollsPerRun || entries >= entriesPerRun || bytes >= bytesPerRun ||
 		workflow.GetInfo(a.ctx).GetContinueAsNewSuggested()
-	return long && a.op.Quiet() || a.op.EntriesOfRun() >= entriesAtMost
+	return long && a.op.Quiet() || entries >= entriesAtMost || bytes >= bytesAtMost
 }
 
 // continueAsNew carries the whole record over. Every signal was drained in this workflow task, and every update handler

@@ -229,7 +229,7 @@ func TestAnsweredWindowsLeaveNoTimers(t *testing.T) {
 		outcome := w.run(many)
 		require.Equal(t, wire.StatusSucceeded, outcome.Status)
 		require.Equal(t, windows, w.dropped, "every window's timer was cancelled")
-		require.Equal(t, 2*windows+1, len(w.timerIDs), "a poll and a window each")
+		require.Len(t, w.timerIDs, 2*windows+1, "a poll and a window each")
 	}
 }
 

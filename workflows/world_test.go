@@ -170,15 +170,6 @@ func (w *world) audit() wire.AuditView {
 	return asked[wire.AuditView](w, wire.QueryAudit)
 }
 
-// story is the audit as people read it.
-func (w *world) story() []string {
-	var lines []string
-	for _, entry := range w.audit().Entries {
-		lines = append(lines, operation.Story(entry))
-	}
-	return lines
-}
-
 func asked[T any](w *world, name string) T {
 	w.t.Helper()
 	var answer T
@@ -247,8 +238,4 @@ func succeeded() (wire.PollResult, error) {
 
 func state(raw string, category wire.Category) (wire.PollResult, error) {
 	return read(200, wire.JobFact{RawState: raw, Category: category})
-}
-
-func answered(kind wire.Answer, status int) (wire.PollResult, error) {
-	return wire.PollResult{Observation: &wire.Observation{Answer: kind, HTTPStatus: status}}, nil
 }

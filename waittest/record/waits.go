@@ -37,7 +37,7 @@ type group struct {
 
 func groups() []group {
 	return []group{
-		{server: devserver.Options{SearchAttributes: true, FastTimers: true}, waits: slices(polling(), stops(), cancels(), resets())},
+		{server: devserver.Options{SearchAttributes: true, FastTimers: true}, waits: together(polling(), stops(), cancels(), resets())},
 		{
 			// The server suggests continue-as-new early, so that a short wait has several runs.
 			server: devserver.Options{
@@ -49,7 +49,7 @@ func groups() []group {
 	}
 }
 
-func slices(parts ...[]wait) []wait {
+func together(parts ...[]wait) []wait {
 	var all []wait
 	for _, part := range parts {
 		all = append(all, part...)
@@ -127,12 +127,12 @@ func (w wait) save(ctx context.Context, b *bed.Bed, workflowID, dir string, prog
 
 // runsOf follows the chain of runs backwards from the latest one.
 func runsOf(ctx context.Context, b *bed.Bed, workflowID string) ([]string, error) {
-	described, err := b.Client.DescribeWorkflowExecution(ctx, workflowID, "")
+	described, err := b.Client.DescribeWorkflow(ctx, workflowID, "")
 	if err != nil {
 		return nil, err
 	}
 	var runs []string
-	for runID := described.GetWorkflowExecutionInfo().GetExecution().GetRunId(); runID != ""; {
+	for runID := described.WorkflowExecution.RunID; runID != ""; {
 		runs = append([]string{runID}, runs...)
 		events := b.Client.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 		first, err := events.Next()
@@ -187,9 +187,9 @@ func decision(escalationID string, fill func(*wire.Decision)) wire.Decision {
 	return d
 }
 
-func extend(seconds, requests int) func(*wire.Decision) {
+func extend(requests int) func(*wire.Decision) {
 	return func(d *wire.Decision) {
-		d.Kind, d.Seconds, d.StatusRequests = wire.DecisionExtend, seconds, requests
+		d.Kind, d.Seconds, d.StatusRequests = wire.DecisionExtend, 60, requests
 	}
 }
 
@@ -220,7 +220,7 @@ func stops() []wait {
 		return func(spec *wire.Spec) { spec.DeadlineAt = time.Now().Add(after) }
 	}
 	return []wait{
-		{name: "unknown_state_extended", script: waittest.Script(waittest.State("paused"), done), people: decide(extend(60, 4))},
+		{name: "unknown_state_extended", script: waittest.Script(waittest.State("paused"), done), people: decide(extend(4))},
 		{name: "unknown_state_treated_as_pending", script: waittest.Script(waittest.State("paused").Times(2), done),
 			people: bySignal(wire.SignalDecide, func(d *wire.Decision) {
 				d.Kind, d.RawState, d.StatusRequests = wire.DecisionTreatAsPending, "paused", 4
@@ -229,12 +229,12 @@ func stops() []wait {
 			spec: func(spec *wire.Spec) { spec.MaxStatusRequests = 2 }, people: bySignal(wire.SignalExtend, extendPlain(4))},
 		{name: "transport_budget_closed", script: waittest.Script(bad), people: decide(kind(wire.DecisionClose))},
 		{name: "rate_limited_extended", script: waittest.Script(waittest.Status(429).RetryAfter("1").Times(3), done),
-			people: decide(func(d *wire.Decision) { extend(60, 3)(d); d.RateLimited = 2 })},
+			people: decide(func(d *wire.Decision) { extend(3)(d); d.RateLimited = 2 })},
 		{name: "deadline_extended", script: waittest.Script(waittest.State("running")), spec: soon(8 * time.Second), people: deadlineExtended},
 		{name: "retry_after_past_deadline", script: waittest.Script(waittest.Status(503).RetryAfter("3600")), people: decide(kind(wire.DecisionClose))},
 		{name: "business_deadline_waived", script: waittest.Script(waittest.State("running").Times(6), done),
 			spec:   func(spec *wire.Spec) { spec.BusinessDeadlineAt = new(time.Now().Add(5 * time.Second)) },
-			people: decide(func(d *wire.Decision) { extend(60, 4)(d); d.PastBusinessDeadline = true })},
+			people: decide(func(d *wire.Decision) { extend(4)(d); d.PastBusinessDeadline = true })},
 		{name: "authorization_denied_other_credential", script: waittest.Script(done),
 			spec:   func(spec *wire.Spec) { spec.CredentialRef = "wrong" },
 			people: decide(func(d *wire.Decision) { d.Kind, d.CredentialRef = wire.DecisionUseCredential, "other" })},
@@ -257,7 +257,7 @@ func deadlineExtended(ctx context.Context, b *bed.Bed, run client.WorkflowRun) e
 	if err := b.Provider.Set("deadline_extended", waittest.Script(done)); err != nil {
 		return err
 	}
-	_, err = b.Decide(ctx, run.GetID(), decision(open.ID, extend(60, 4)))
+	_, err = b.Decide(ctx, run.GetID(), decision(open.ID, extend(4)))
 	return err
 }
 
@@ -274,10 +274,10 @@ func refusedThenExtended(ctx context.Context, b *bed.Bed, run client.WorkflowRun
 	if err := b.Client.SignalWorkflow(ctx, run.GetID(), "", wire.SignalDecide, "not a decision"); err != nil {
 		return err
 	}
-	if _, err := b.Decide(ctx, run.GetID(), decision("op#9-00000000", extend(60, 4))); err == nil {
+	if _, err := b.Decide(ctx, run.GetID(), decision("op#9-00000000", extend(4))); err == nil {
 		return errors.New("a decision for another escalation was accepted")
 	}
-	_, err = b.Decide(ctx, run.GetID(), decision(open.ID, extend(60, 4)))
+	_, err = b.Decide(ctx, run.GetID(), decision(open.ID, extend(4)))
 	return err
 }
 
@@ -308,7 +308,7 @@ func resets() []wait {
 			if err := resetAfter(ctx, b, run, 4); err != nil {
 				return err
 			}
-			return decide(extend(60, 4))(ctx, b, b.Client.GetWorkflow(ctx, run.GetID(), ""))
+			return decide(extend(4))(ctx, b, b.Client.GetWorkflow(ctx, run.GetID(), ""))
 		},
 	}}
 }
