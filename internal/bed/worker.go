@@ -49,7 +49,9 @@ func (b *Bed) Work(options WorkerOptions) (stop func(), err error) {
 		return nil, err
 	}
 	running := worker.New(options.Client, options.TaskQueue, options.Worker)
-	workflows.Register(running)
+	if !options.Worker.DisableWorkflowWorker {
+		workflows.Register(running)
+	}
 	acts.Register(running)
 	return running.Stop, running.Start()
 }
