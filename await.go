@@ -1,7 +1,9 @@
 package jobwait
 
 import (
+	"encoding/json"
 	"errors"
+	"unicode/utf8"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
@@ -55,7 +57,23 @@ func memo(spec wire.Spec) map[string]any {
 	return map[string]any{wire.MemoOperationID: spec.OperationID}
 }
 
-// summary is the one line that Temporal's UI shows for the wait.
+// maxSummaryBytes is half of what Temporal's API allows a summary by default, so that a codec has room to add to it.
+const maxSummaryBytes = 200
+
+// summary is the one line that Temporal's UI shows for the wait. Ids may be long; what counts is the encoded text.
 func summary(spec wire.Spec) string {
-	return "wait for " + spec.ProviderJobID + " at " + spec.Provider + " (" + spec.OperationID + ")"
+	text := "wait for " + spec.ProviderJobID + " at " + spec.Provider + " (" + spec.OperationID + ")"
+	for encodedLen(text) > maxSummaryBytes {
+		_, last := utf8.DecodeLastRuneInString(text)
+		text = text[:len(text)-last]
+	}
+	return text
+}
+
+func encodedLen(text string) int {
+	encoded, err := json.Marshal(text)
+	if err != nil { // a string always marshals
+		return 0
+	}
+	return len(encoded)
 }

@@ -2,7 +2,9 @@ package jobwait_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
@@ -49,6 +51,20 @@ func TestStartClaimsTheJob(t *testing.T) {
 			require.Same(t, run, got)
 		})
 	}
+}
+
+// Temporal limits the summary to 400 bytes of JSON, in which some characters take six.
+func TestStartKeepsTheSummaryShort(t *testing.T) {
+	t.Parallel()
+	long := spec()
+	long.ProviderJobID, long.OperationID = strings.Repeat("<", 256), strings.Repeat("ä", 256)
+	c := mocks.NewClient(t)
+	c.On("ExecuteWorkflow", mock.Anything, mock.MatchedBy(func(options client.StartWorkflowOptions) bool {
+		encoded := payload(t, options.StaticSummary).GetData()
+		return len(encoded) > 150 && len(encoded) <= 200 && utf8.ValidString(options.StaticSummary)
+	}), mock.Anything, mock.Anything).Return(mocks.NewWorkflowRun(t), nil)
+	_, err := jobwait.Start(t.Context(), c, long, jobwait.StartOptions{})
+	require.NoError(t, err)
 }
 
 func TestStartSaysWhoOwnsTheJob(t *testing.T) {
@@ -127,11 +143,17 @@ func ownedClient(t *testing.T, status enumspb.WorkflowExecutionStatus) *mocks.Cl
 	return c
 }
 
+func payload(t *testing.T, value any) *commonpb.Payload {
+	t.Helper()
+	made, err := converter.GetDefaultDataConverter().ToPayload(value)
+	require.NoError(t, err)
+	return made
+}
+
 // historyOf begins with a start that was given the spec.
 func historyOf(t *testing.T, spec wire.Spec) client.HistoryEventIterator {
 	t.Helper()
-	input, err := converter.GetDefaultDataConverter().ToPayload(spec)
-	require.NoError(t, err)
+	input := payload(t, spec)
 	events := mocks.NewHistoryEventIterator(t)
 	events.On("HasNext").Return(true)
 	events.On("Next").Return(&historypb.HistoryEvent{

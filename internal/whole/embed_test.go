@@ -2,6 +2,7 @@ package whole_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -117,4 +118,19 @@ func TestCancelledParentLearnsTheOutcome(t *testing.T) {
 	var got string
 	require.NoError(t, parent.Get(w.ctx, &got))
 	require.Equal(t, "unresolved wait_cancelled", got)
+}
+
+// The longest ids are accepted everywhere that they are shown.
+func TestLongestIDs(t *testing.T) {
+	t.Parallel()
+	longest := strings.Repeat("<", 256)
+	w := plan{job: longest, script: waittest.Script(waittest.Succeeded("https://files.example.com/1.csv")), spec: func(spec *wire.Spec) {
+		spec.OperationID = longest
+	}}.prepare(t)
+	run, err := jobwait.Start(w.ctx, shared.Client, w.spec, jobwait.StartOptions{})
+	require.NoError(t, err)
+	outcome, err := shared.Outcome(w.ctx, run)
+	require.NoError(t, err)
+	require.Equal(t, wire.StatusSucceeded, outcome.Status)
+	require.Equal(t, longest, outcome.OperationID)
 }
