@@ -60,6 +60,9 @@ func (a *app) audit(ctx context.Context, s *server, workflowID, runID string, as
 		return err
 	}
 	told, err := s.story(ctx, info, runID)
+	if errors.As(err, new(*serviceerror.QueryFailed)) && !open(info) { // it never began: its end says why
+		_, err = s.outcome(ctx, workflowID, info.WorkflowExecution.RunID)
+	}
 	if err != nil {
 		return explainAsking(err, info.TaskQueueName)
 	}

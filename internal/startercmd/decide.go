@@ -113,8 +113,12 @@ func (a *app) decide(ctx context.Context, flags *decisionFlags) error {
 		return err
 	}
 	return a.withWait(ctx, &flags.id, func(ctx context.Context, s *server, workflowID string) error {
-		if _, err := s.latest(ctx, workflowID); err != nil {
+		info, err := s.latest(ctx, workflowID)
+		if err != nil {
 			return err
+		}
+		if !open(info) {
+			return a.ended(workflowID)
 		}
 		if err := a.address(ctx, s, workflowID, &flags.decision); err != nil {
 			return err
@@ -233,13 +237,17 @@ func (a *app) unsettled(err error, decisionID, workflowID string) error {
 	var timeout *client.WorkflowUpdateServiceTimeoutOrCanceledError
 	switch {
 	case errors.As(err, new(*serviceerror.NotFound)):
-		return hinted(errors.New("the wait has ended; there is nothing to decide any more"), "`%s show %s` shows its outcome", a.name, workflowID)
+		return a.ended(workflowID)
 	case errors.As(err, &timeout), errors.Is(err, context.DeadlineExceeded), errors.As(err, new(*serviceerror.DeadlineExceeded)):
 		return hinted(fmt.Errorf("no worker answered within %s; the decision may or may not be applied", decideTimeout),
 			"ask again with --decision-id %s, under which it is applied at most once", decisionID)
 	default:
 		return err
 	}
+}
+
+func (a *app) ended(workflowID string) error {
+	return hinted(errors.New("the wait has ended; there is nothing to decide any more"), "`%s show %s` shows its outcome", a.name, workflowID)
 }
 
 func (a *app) unanswered(err error, workflowID string) error {
