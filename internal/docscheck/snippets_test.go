@@ -151,9 +151,12 @@ func dial(codec converter.PayloadCodec) (client.Client, error) {
 
 // docs: end
 
+// histories is where this repository keeps its own.
+var histories = filepath.Join(root, "workflows", "testdata", "histories", "good")
+
 // docs: replay
 func TestOpenWaitsReplay(t *testing.T) {
-	files, err := filepath.Glob("testdata/waits/*.json")
+	files, err := filepath.Glob(filepath.Join(histories, "*.json"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {
