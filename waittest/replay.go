@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -54,7 +55,10 @@ func ReplayStrictly(history *historypb.History, options ReplayOptions) error {
 func replay(history *historypb.History, options ReplayOptions, interceptors ...interceptor.WorkerInterceptor) error {
 	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
 		DataConverter: options.DataConverter,
-		Interceptors:  interceptors,
+		FailureConverter: temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
+			DataConverter: options.DataConverter,
+		}),
+		Interceptors: interceptors,
 	})
 	if err != nil {
 		return err

@@ -8,11 +8,13 @@ import (
 
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
+	failurepb "go.temporal.io/api/failure/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/proto"
 )
 
 // recording is a history taken apart by kinds of event, with a cursor for each: the n-th timer of a replay is held
@@ -142,7 +144,8 @@ func (r *recording) activity(ctx workflow.Context, name string, args []any) {
 	}
 }
 
-// payloads holds values against recorded ones in their encoded form.
+// payloads holds values against recorded ones in their encoded form, below any codec: encrypting the same value twice
+// gives other bytes.
 func (r *recording) payloads(event *historypb.HistoryEvent, what string, want *commonpb.Payloads, values []any) {
 	got, err := r.converter.ToPayloads(values...)
 	if err != nil {
@@ -155,11 +158,27 @@ func (r *recording) payloads(event *historypb.HistoryEvent, what string, want *c
 		return
 	}
 	for i, payload := range want.GetPayloads() {
-		if !bytes.Equal(payload.GetData(), got.GetPayloads()[i].GetData()) {
-			r.differ("event %d: %s: recorded %s, the replay has %s",
-				event.GetEventId(), what, payload.GetData(), got.GetPayloads()[i].GetData())
+		recorded, replayed := r.plain(payload), r.plain(got.GetPayloads()[i])
+		if !bytes.Equal(recorded, replayed) {
+			r.differ("event %d: %s: recorded %s, the replay has %s", event.GetEventId(), what, recorded, replayed)
 		}
 	}
+}
+
+// plain is what a payload holds once the converter's codec is undone; one that cannot be undone stands as it is.
+func (r *recording) plain(payload *commonpb.Payload) []byte {
+	var raw converter.RawValue
+	if err := r.converter.FromPayload(payload, &raw); err != nil {
+		return payload.GetData()
+	}
+	return raw.Payload().GetData()
+}
+
+// message is that of a recorded failure, whose converter may have encoded it.
+func (r *recording) message(recorded *failurepb.Failure) string {
+	failure, _ := proto.Clone(recorded).(*failurepb.Failure)
+	converter.DecodeCommonFailureAttributes(r.converter, failure)
+	return failure.GetMessage()
 }
 
 func (r *recording) update(id string, result any) {
@@ -182,8 +201,8 @@ func (r *recording) updateFailed(id string, err error) {
 	}
 	recorded := event.GetWorkflowExecutionUpdateCompletedEventAttributes().GetOutcome().GetFailure()
 	var application *temporal.ApplicationError
-	if recorded == nil || !errors.As(err, &application) || application.Message() != recorded.GetMessage() {
-		r.differ("event %d: update %s: recorded %q, the replay answers %q", event.GetEventId(), id, recorded.GetMessage(), err)
+	if recorded == nil || !errors.As(err, &application) || application.Message() != r.message(recorded) {
+		r.differ("event %d: update %s: recorded %q, the replay answers %q", event.GetEventId(), id, r.message(recorded), err)
 	}
 }
 
@@ -195,7 +214,7 @@ func (r *recording) upsert(ctx workflow.Context, attributes []temporal.SearchAtt
 	event := r.upserts[r.seen.upserts]
 	r.seen.upserts++
 	want := event.GetUpsertWorkflowSearchAttributesEventAttributes().GetSearchAttributes().GetIndexedFields()
-	got := searchAttributeFields(r.converter, attributes)
+	got := searchAttributeFields(attributes)
 	for name, payload := range want {
 		if !bytes.Equal(payload.GetData(), got[name]) {
 			r.differ("event %d: search attribute %s: recorded %s, the replay has %s", event.GetEventId(), name, payload.GetData(), got[name])
@@ -203,12 +222,13 @@ func (r *recording) upsert(ctx workflow.Context, attributes []temporal.SearchAtt
 	}
 }
 
-// searchAttributeFields encodes a typed update as the SDK does: an unset attribute is null.
-func searchAttributeFields(dc converter.DataConverter, updates []temporal.SearchAttributeUpdate) map[string][]byte {
+// searchAttributeFields encodes a typed update as the SDK does: by its default converter, which the server can read, and an
+// unset attribute is null.
+func searchAttributeFields(updates []temporal.SearchAttributeUpdate) map[string][]byte {
 	fields := map[string][]byte{}
 	attributes := temporal.NewSearchAttributes(updates...)
 	for key, value := range attributes.GetUntypedValues() {
-		if payload, err := dc.ToPayload(value); err == nil {
+		if payload, err := converter.GetDefaultDataConverter().ToPayload(value); err == nil {
 			fields[key.GetName()] = payload.GetData()
 		}
 	}
@@ -225,7 +245,7 @@ func (r *recording) ended(ctx workflow.Context, result any, err error) {
 			r.payloads(r.last, "result", want, []any{result})
 		}
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:
-		want := r.last.GetWorkflowExecutionFailedEventAttributes().GetFailure().GetMessage()
+		want := r.message(r.last.GetWorkflowExecutionFailedEventAttributes().GetFailure())
 		var application *temporal.ApplicationError
 		if errors.As(err, &application) && application.Message() != want {
 			r.differ("event %d: failure: recorded %q, the replay has %q", r.last.GetEventId(), want, application.Message())

@@ -3,15 +3,12 @@ package whole_test
 import (
 	"encoding/json"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/jobwait/jobwait/internal/bed"
-	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/waittest"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -90,47 +87,6 @@ func TestLapseAndALateAnswer(t *testing.T) {
 	require.ErrorAs(t, err, &gone)
 	err = w.bed.Client.SignalWorkflow(w.ctx, w.id(), "", wire.SignalDecide, decision(wire.DecisionClose, open.ID, "d-late"))
 	require.ErrorAs(t, err, &gone)
-}
-
-// withoutCancel is a provider like the demonstration's that documents no cancel call.
-const withoutCancel = `
-provider: no-cancel
-title: an export that nobody can cancel
-sources:
-  here: {at: "this test", read: 2026-11-29}
-read_only: {source: here}
-request:
-  url: "{status_url}"
-  origins: ["http://127.0.0.1:*"]
-  auth: {scheme: bearer}
-  allow_private_network: true
-job_id: body.job_id
-state: body.state
-states:
-  pending: [running]
-  success: [succeeded]
-success_requires:
-  result_url: given(body.result_url)
-result:
-  file: body.result_url
-example_job: {id: exp_1, account: acct-42, status_url: "http://127.0.0.1:8090/exports/exp_1"}
-examples:
-  - name: running
-    given: {body: {job_id: exp_1, state: running}}
-    want: {category: pending, raw_state: running}
-  - name: done
-    given: {body: {job_id: exp_1, state: succeeded, result_url: "https://files.example.com/1"}}
-    want: {category: success, raw_state: succeeded, result: {file: "https://files.example.com/1"}}
-  - name: done without a result
-    given: {body: {job_id: exp_1, state: succeeded}}
-    want: {category: success, raw_state: succeeded, unproven: [result_url]}
-`
-
-func workWithoutCancel(t *testing.T, queue string) {
-	t.Helper()
-	work(t, shared, bed.WorkerOptions{TaskQueue: queue, Tables: []statetables.Source{{
-		Name: "test", FS: fstest.MapFS{"no-cancel.yaml": {Data: []byte(withoutCancel)}},
-	}}})
 }
 
 // D4, R39, R43: a cancel that the provider does not document is refused, while polling and when people are asked.

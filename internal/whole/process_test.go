@@ -53,12 +53,12 @@ type crew struct {
 	env   []string
 }
 
-// newCrew gives workers a credentials file in which the credential "demo" is the key.
+// newCrew gives workers a credentials file in which the credentials "demo" and "other" are the key.
 func newCrew(t *testing.T, b *bed.Bed, queue, key string, flags ...string) *crew {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "credentials.yaml")
-	entry := `credentials: {demo: {version: "1", env: WHOLE_KEY, origins: ["` + b.Provider.URL() + `"]}}`
-	require.NoError(t, os.WriteFile(file, []byte(entry), 0o600))
+	entry := `{version: "1", env: WHOLE_KEY, origins: ["` + b.Provider.URL() + `"]}`
+	require.NoError(t, os.WriteFile(file, []byte("credentials: {demo: "+entry+", other: "+entry+"}"), 0o600))
 	return &crew{
 		t: t, bed: b, queue: queue,
 		flags: append([]string{"--demo", "--credentials", file, "--task-queue", queue}, flags...),
