@@ -125,8 +125,8 @@ func TestPrepare(t *testing.T) {
 		"WorkflowId = 'jobwait/demo-export/acct-42/exp_71c' AND ExecutionStatus IN ('Completed', 'Canceled', 'Terminated', 'TimedOut')",
 	}, p.lists)
 	require.Equal(t, []string{
-		"WorkflowId = 'jobwait/demo-export/acct-42/exp_71c' AND JobWaitProvider IS NULL AND JobWaitPhase IS NULL" +
-			" AND JobWaitReason IS NULL AND JobWaitDecideBy IS NULL",
+		"WorkflowId = 'jobwait/demo-export/acct-42/exp_71c' AND JobWaitProvider = 'none' AND JobWaitPhase = 'none'" +
+			" AND JobWaitReason = 'none' AND JobWaitDecideBy = '2000-01-01T00:00:00Z'",
 	}, p.counts)
 }
 

@@ -49,13 +49,15 @@ func latestDecided(ctx context.Context, visibility Visibility, workflowID string
 	return latest.GetExecution().GetRunId(), nil
 }
 
-// attributesRegistered reports whether the search attributes may be upserted. A query that names an unregistered one is
-// refused, which needs no administrator's rights to find out, whereas an upsert of it would block the workflow for ever.
+// attributesRegistered reports whether the search attributes may be upserted. A query that names an unregistered one, or
+// compares one with a value of another type, is refused. That needs no administrator's rights to find out, whereas such
+// an upsert would block the workflow for ever.
 func attributesRegistered(ctx context.Context, visibility Visibility, workflowID string) (bool, error) {
 	query := "WorkflowId = '" + workflowID + "'"
-	for _, name := range []string{wire.AttributeProvider, wire.AttributePhase, wire.AttributeReason, wire.AttributeDecideBy} {
-		query += " AND " + name + " IS NULL"
+	for _, name := range []string{wire.AttributeProvider, wire.AttributePhase, wire.AttributeReason} {
+		query += " AND " + name + " = 'none'"
 	}
+	query += " AND " + wire.AttributeDecideBy + " = '2000-01-01T00:00:00Z'"
 	_, err := visibility.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Query: query})
 	switch {
 	case err == nil:

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	errNotPrepared = errors.New("the wait is being prepared; ask again in a moment")
+	errNotPrepared = errors.New("the wait is being prepared, or never began; ask again in a moment, or look at its result")
 
 	// The search attributes in the SDK's typed form.
 	attributeProvider = temporal.NewSearchAttributeKeyKeyword(wire.AttributeProvider)
