@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/jobwait/jobwait/statetables"
 )
 
 // ErrUnknownCredential says that a source has no entry of the wanted name.
@@ -29,6 +32,9 @@ type Credential struct {
 	// Providers and Accounts narrow which waits may use it. Empty: any.
 	Providers []string
 	Accounts  []string
+	// Scheme chooses where the table takes credentials in several ways: bearer, basic, header or query. Empty: the
+	// table's first.
+	Scheme string
 	// Read reads the value afresh. Required.
 	Read func(ctx context.Context) (Secret, error)
 }
@@ -42,6 +48,8 @@ func (c Credential) Validate() error {
 		return errors.New("origins is missing: list where the value may be sent, such as https://api.example.com")
 	case c.Read == nil:
 		return errors.New("nothing says where the value is")
+	case c.Scheme != "" && !slices.Contains(statetables.AuthSchemes(), c.Scheme):
+		return fmt.Errorf("scheme is not one of %s", strings.Join(statetables.AuthSchemes(), ", "))
 	}
 	for _, text := range c.Origins {
 		if _, err := parseOrigin(text); err != nil {

@@ -17,6 +17,7 @@ import (
 //	    origins: ["http://127.0.0.1:8090"]
 //	    providers: [demo-export]  # empty or absent: any
 //	    accounts: []              # empty or absent: any
+//	    scheme: bearer            # where the table takes several; absent: its first
 //
 // A relative file is looked for beside the credentials file, and one line ending at its end is not part of the value.
 // Unknown fields are refused.
@@ -33,6 +34,7 @@ type credentialEntry struct {
 	Origins   []string `yaml:"origins"`
 	Providers []string `yaml:"providers"`
 	Accounts  []string `yaml:"accounts"`
+	Scheme    string   `yaml:"scheme"`
 }
 
 // Credential reads the file and gives the entry of that name.
@@ -75,7 +77,8 @@ func (f CredentialsFile) credential(name string, entry credentialEntry) (Credent
 	}
 	credential := Credential{
 		Version: entry.Version, Origins: entry.Origins, Providers: entry.Providers, Accounts: entry.Accounts,
-		Read: func(context.Context) (Secret, error) { return f.secret(name, entry) },
+		Scheme: entry.Scheme,
+		Read:   func(context.Context) (Secret, error) { return f.secret(name, entry) },
 	}
 	if err := credential.Validate(); err != nil {
 		return Credential{}, fmt.Errorf("credentials: %q: %w", name, err)

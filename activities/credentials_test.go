@@ -29,7 +29,7 @@ credentials:
     origins: ["http://127.0.0.1:8090"]
     providers: []
     accounts: [acct-42]
-  other: {version: 2, file: key, origins: ["https://api.example.com"]}
+  other: {version: 2, file: key, scheme: basic, origins: ["https://api.example.com"]}
 `)
 	file := CredentialsFile(path)
 	require.NoError(t, file.Validate())
@@ -45,6 +45,8 @@ credentials:
 	other, err := file.Credential(t.Context(), "other")
 	require.NoError(t, err)
 	require.Equal(t, "2", other.Version)
+	require.Equal(t, "basic", other.Scheme)
+	require.Empty(t, demo.Scheme)
 	_, err = other.Read(t.Context())
 	require.EqualError(t, err, `credentials: "other": file key cannot be read`)
 	write(t, filepath.Join(filepath.Dir(path), "key"), marker+"\n")
@@ -66,19 +68,20 @@ func TestCredentialsFileRefuses(t *testing.T) {
 		"- " + marker:                           "line 1",
 		"credentials: {demo: [" + marker + "]}": "line 1",
 		"credentials: {demo: " + marker + "}":   "line 1",
-		"credentials: {demo: {value: " + marker + "}}":                                        "line 1: a field that is not known",
-		"credentials: {demo: {" + marker + ": 1}}":                                            "line 1",
-		"credentials: {demo: {env: A, env: B}}":                                               "line 1: a field that is not known, given twice",
-		"credentials: {demo: {version: 1, origins: [http://a]}}":                              `"demo": exactly one of env and file`,
-		"credentials: {demo: {env: A, file: b}}":                                              `"demo": exactly one of env and file`,
-		"credentials: {demo: {env: A, origins: [http://a]}}":                                  `"demo": version is missing`,
-		"credentials: {demo: {env: A, version: 1}}":                                           `"demo": origins is missing`,
-		"credentials: {demo: {env: A, version: 1, origins: [a.b]}}":                           `"demo": origin "a.b": the scheme is not`,
-		"credentials: {demo: {env: A, version: 1, origins: [http://]}}":                       `has no host`,
-		"credentials: {demo: {env: A, version: 1, origins: [http://a/b]}}":                    "goes on after host and port",
-		"credentials: {demo: {env: A, version: 1, origins: ['http://u:" + marker + "@a']}}":   "userinfo",
-		"credentials: {demo: {env: A, version: 1, origins: ['http://u:" + marker + "@a b']}}": "not a URL",
-		strings.Repeat("#", maxFileBytes+1):                                                   "more than 1048576 bytes",
+		"credentials: {demo: {value: " + marker + "}}":                                           "line 1: a field that is not known",
+		"credentials: {demo: {" + marker + ": 1}}":                                               "line 1",
+		"credentials: {demo: {env: A, env: B}}":                                                  "line 1: a field that is not known, given twice",
+		"credentials: {demo: {version: 1, origins: [http://a]}}":                                 `"demo": exactly one of env and file`,
+		"credentials: {demo: {env: A, file: b}}":                                                 `"demo": exactly one of env and file`,
+		"credentials: {demo: {env: A, origins: [http://a]}}":                                     `"demo": version is missing`,
+		"credentials: {demo: {env: A, version: 1}}":                                              `"demo": origins is missing`,
+		"credentials: {demo: {env: A, version: 1, origins: [a.b]}}":                              `"demo": origin "a.b": the scheme is not`,
+		"credentials: {demo: {env: A, version: 1, origins: [http://a], scheme: " + marker + "}}": `"demo": scheme is not one of bearer, basic, header, query`,
+		"credentials: {demo: {env: A, version: 1, origins: [http://]}}":                          `has no host`,
+		"credentials: {demo: {env: A, version: 1, origins: [http://a/b]}}":                       "goes on after host and port",
+		"credentials: {demo: {env: A, version: 1, origins: ['http://u:" + marker + "@a']}}":      "userinfo",
+		"credentials: {demo: {env: A, version: 1, origins: ['http://u:" + marker + "@a b']}}":    "not a URL",
+		strings.Repeat("#", maxFileBytes+1):                                                      "more than 1048576 bytes",
 	} {
 		err := CredentialsFile(write(t, "credentials.yaml", text)).Validate()
 		require.ErrorContains(t, err, want, text)
@@ -150,4 +153,15 @@ func TestCredentialAllows(t *testing.T) {
 	require.NoError(t, bound.allows("demo", "p", "a"))
 	require.EqualError(t, bound.allows("demo", "q", "a"), `credential "demo" is not for provider "q": its entry lists ["p"]`)
 	require.EqualError(t, bound.allows("demo", "p", "b"), `credential "demo" is not for account "b": its entry lists 1 other accounts`)
+}
+
+// A scheme that the table has not would send the key in a form that the provider does not read.
+func TestPrepareChecksTheSchemeOfCredentials(t *testing.T) {
+	t.Parallel()
+	p := newPreparation(t)
+	p.entry(`{version: "1", file: key, origins: ["http://a"], scheme: basic}`)
+	require.Contains(t, p.refused(), `credential "demo": scheme "basic" is not one of the provider's table, which takes bearer`)
+	p.entry(`{version: "1", file: key, origins: ["http://a"], scheme: bearer}`)
+	_, err := p.prepare()
+	require.NoError(t, err)
 }

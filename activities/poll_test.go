@@ -149,6 +149,9 @@ func TestNothingLeaves(t *testing.T) {
 		"R51: another origin than the credential's": {func(w *world, _ *wire.PollRequest) {
 			w.entry(`{version: "1", file: key, origins: ["http://127.0.0.1:1"]}`)
 		}, wire.NotSentURLRejected, `credential "demo" may not be sent to the origin of this request`},
+		"scheme that the table has not": {func(w *world, _ *wire.PollRequest) {
+			w.entry(fmt.Sprintf(`{version: "1", file: key, origins: [%q], scheme: basic}`, w.URL))
+		}, wire.NotSentCredentialUnresolved, `credential "demo": scheme "basic" is not one of the provider's table, which takes bearer`},
 		"X1: metadata address": {func(_ *world, r *wire.PollRequest) {
 			r.StatusURL = "http://169.254.169.254/latest/meta-data"
 		}, wire.NotSentURLRejected, ""},

@@ -105,6 +105,11 @@ func (a *Activities) checkCredential(ctx context.Context, spec wire.Spec) error 
 	if err := credential.allows(spec.CredentialRef, spec.Provider, spec.Account); err != nil {
 		return invalidSpec(err)
 	}
+	if table, ok := a.tables.Table(spec.Provider); ok {
+		if err := table.CheckScheme(credential.Scheme); err != nil {
+			return invalidSpec(fmt.Errorf("credential %q: %w", spec.CredentialRef, err))
+		}
+	}
 	return nil
 }
 

@@ -94,6 +94,9 @@ func (a *Activities) authorize(ctx context.Context, ready *cleared, target wire.
 	if err := credential.allows(ref, target.Provider, target.Account); err != nil {
 		return refuse(wire.NotSentURLRejected, "%s", err)
 	}
+	if ready.request, err = ready.request.Choose(credential.Scheme); err != nil {
+		return refuse(wire.NotSentCredentialUnresolved, "credential %q: %s", ref, err)
+	}
 	to, refused := destination(ready.request)
 	if refused != nil {
 		return refused

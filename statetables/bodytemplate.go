@@ -48,7 +48,7 @@ var digits = regexp.MustCompile(`^(?:0|[1-9][0-9]*)$`)
 
 func (b *bodyTemplate) text(node *yaml.Node, named values) (string, error) {
 	parsed := b.texts[node]
-	if len(parsed.parts) != 3 || parsed.parts[1].filter != "number" {
+	if len(parsed.parts) != 3 || parsed.parts[1].filter != filterNumber {
 		return quote(parsed.plain(named))
 	}
 	value := named[parsed.parts[1].name]

@@ -300,20 +300,28 @@ func (b *builder) buildCodes() {
 }
 
 func (b *builder) codeMeaning(path string, written codeDoc) *codeMeaning {
-	meaning := &codeMeaning{name: written.Name, ignoreBody: written.Body == "ignored"}
-	if written.Body != "" && !meaning.ignoreBody {
-		b.fail(path, "%s: body %q; write ignored where any body may come, or leave it out", path, written.Body)
-	}
 	b.cite(path, written.Source)
-	if written.ReadAs != "body" {
-		meaning.category = b.category(path+".read_as", written.ReadAs)
-		return meaning
+	meaning := &codeMeaning{
+		name: written.Name, onlyIf: b.expression(path+".only_if", written.OnlyIf, wantsBool),
+		readBody: written.ReadAs == "body", ignoreBody: written.Body == "ignored", mayBeEmpty: written.Body == "optional",
 	}
-	meaning.readBody = true
-	if meaning.ignoreBody || meaning.name != "" {
-		b.fail(path, "%s: a body that is read is not ignored, and its state has its own name; remove body and name", path)
+	b.checkCodeBody(path, written)
+	if !meaning.readBody {
+		meaning.category = b.category(path+".read_as", written.ReadAs)
 	}
 	return meaning
+}
+
+func (b *builder) checkCodeBody(path string, written codeDoc) {
+	read := written.ReadAs == "body"
+	switch {
+	case read && (written.Body == "ignored" || written.Name != ""):
+		b.fail(path, "%s: a body that is read is not ignored, and its state has its own name; remove body and name", path)
+	case !read && written.Body == "optional":
+		b.fail(path, "%s: body optional is for read_as: body; with a category no body is needed anyway, remove it", path)
+	case !slices.Contains([]string{"", "ignored", "optional"}, written.Body):
+		b.fail(path, "%s: body %q; write ignored where any body may come, optional where a body that is read may be missing, or leave it out", path, written.Body)
+	}
 }
 
 func (b *builder) buildNotFound() {

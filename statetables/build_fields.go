@@ -9,9 +9,9 @@ import (
 // buildFields compiles what is read besides the state.
 func (b *builder) buildFields() {
 	b.table.jobID = b.expression("job_id", b.doc.JobID, wantsText)
-	b.table.errorCode = b.expression("error.code", b.doc.Error.Code, wantsText)
-	b.table.errorMessage = b.expression("error.message", b.doc.Error.Message, wantsText)
-	b.table.progress = b.expression("progress", b.doc.Progress, wantsText)
+	b.table.errorCode = b.expression("error.code", b.doc.Error.Code, wantsValue)
+	b.table.errorMessage = b.expression("error.message", b.doc.Error.Message, wantsValue)
+	b.table.progress = b.expression("progress", b.doc.Progress, wantsValue)
 	b.table.requestID = b.expression("request_id", b.doc.RequestID, wantsText)
 	b.table.nextURL = b.expression("next_url", b.doc.NextURL, wantsText)
 	b.table.updatedAt = b.moment("updated_at", b.doc.UpdatedAt)
@@ -30,9 +30,9 @@ func (b *builder) buildResult() {
 			b.fail(path, "%s: write where it stands (%s: body.url), or the URL it is derived from (%s: {url: https://host/{job_id}/content})", path, name, name)
 			continue
 		}
-		found := reference{name: name, read: b.expression(path, written.Read, wantsText)}
+		found := reference{name: name, read: b.expression(path, written.Read, wantsValue)}
 		if written.URL != "" {
-			found.url = b.urlTemplate(path+".url", written.URL, false)
+			found.url = b.urlTemplate(path+".url", written.URL, b.table.reach.polls)
 		}
 		b.table.result = append(b.table.result, found)
 	}
@@ -74,7 +74,10 @@ func (b *builder) buildHints() {
 		if !slices.Contains(units, written.Unit) {
 			b.fail(path, "%s: unit %q; a hint has its unit: write one of %s", path, written.Unit, list(units))
 		}
-		b.table.hints = append(b.table.hints, hint{read: b.expression(path+".read", written.Read, wantsText), unit: written.Unit})
+		b.optional(path+".at_most", written.AtMost, 1, 604_800)
+		b.table.hints = append(b.table.hints, hint{
+			read: b.expression(path+".read", written.Read, wantsText), unit: written.Unit, atMost: written.AtMost,
+		})
 	}
 }
 

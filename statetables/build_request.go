@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -20,14 +22,13 @@ func (b *builder) buildRequest() {
 	}
 	b.table.status = call{
 		method:  statusMethod,
-		url:     b.urlTemplate("request.url", written.URL, true),
+		url:     b.requestURL("request.url", written.URL, true),
 		query:   b.templates("request.query", written.Query),
 		headers: b.headers("request.headers", written.Headers),
 	}
 	_, polls := b.table.status.url.afterStatusURL()
-	b.table.reach = reach{
-		auth: b.auth(), statusQuery: written.StatusURLQuery, polls: polls, allowPrivate: written.AllowPrivateNetwork,
-	}
+	b.table.reach = reach{statusQuery: written.StatusURLQuery, polls: polls, allowPrivate: written.AllowPrivateNetwork}
+	b.buildAuth()
 	b.buildOrigins(polls)
 	if !polls && len(written.StatusURLQuery) > 0 {
 		b.fail("request.status_url_query", `request: status_url_query is for tables that poll the submission's URL; write url: "{status_url}", or remove it`)
@@ -74,23 +75,33 @@ func (b *builder) template(path, text string) template {
 		b.fail(path, "%s: %s", path, err)
 		return template{}
 	}
-	for _, name := range parsed.names() {
-		param, isParam := strings.CutPrefix(name, "params.")
+	b.checkHoles(path, parsed)
+	return parsed
+}
+
+// checkHoles wants every value to be one that there is, and to be written in a way that it has.
+func (b *builder) checkHoles(path string, parsed template) {
+	for _, p := range parsed.parts {
+		param, isParam := strings.CutPrefix(p.name, "params.")
 		_, declared := b.doc.Params[param]
-		if isParam && declared || name == "job_id" || name == "account" {
-			continue
+		if p.name != "" && !(isParam && declared) && !slices.Contains([]string{"job_id", "account", "status_url"}, p.name) {
+			b.fail(path, "%s: {%s} names no value; values are {job_id}, {account}, {status_url} and {params.x} of declared params", path, p.name)
 		}
-		if name != "status_url" {
-			b.fail(path, "%s: {%s} names no value; values are {job_id}, {account}, {status_url} and {params.x} of declared params", path, name)
+		known := p.filter == filterParent && p.name == "status_url" ||
+			(p.filter == filterPath || p.filter == filterNumber) && p.name != "status_url"
+		if p.filter != "" && !known {
+			b.fail(path, "%s: {%s|%s} is no way to write it; ways are {status_url|parent}, {job_id|path} and, in a body, {job_id|number}", path, p.name, p.filter)
 		}
 	}
-	return parsed
 }
 
 func (b *builder) templates(path string, written map[string]string) map[string]template {
 	parsed := make(map[string]template, len(written))
 	for name, text := range written {
 		parsed[name] = b.template(path+"."+name, text)
+		if text == "" {
+			b.fail(path+"."+name, "%s: %s is empty, and what is empty is not sent; remove it", path, name)
+		}
 		if parsed[name].asksFor("status_url") {
 			b.fail(path+"."+name, "%s: {status_url} stands at the beginning of a url only", path)
 		}
@@ -98,25 +109,29 @@ func (b *builder) templates(path string, written map[string]string) map[string]t
 	return parsed
 }
 
-// urlTemplate parses a URL. Where it is requested, its query has a place of its own and it may begin with {status_url}.
-func (b *builder) urlTemplate(path, text string, requested bool) template {
+// requestURL parses the URL of a request, whose query has a place of its own.
+func (b *builder) requestURL(path, text string, handedOut bool) template {
+	if strings.ContainsAny(text, "?#") {
+		b.fail(path, "%s: write what follows the ? under query", path)
+	}
+	return b.urlTemplate(path, text, handedOut)
+}
+
+// urlTemplate parses a URL, which may begin with {status_url} where one is handed out.
+func (b *builder) urlTemplate(path, text string, handedOut bool) template {
 	parsed := b.template(path, text)
-	after, handedOut := parsed.afterStatusURL()
+	after, begins := parsed.afterStatusURL()
 	switch {
 	case text == "":
 		b.fail(path, "%s is missing; write it like https://api.example.com/jobs/{job_id}", path)
 		return parsed
-	case handedOut && requested:
-		if after.asksFor("status_url") {
-			b.fail(path, "%s: {status_url} stands at the beginning only", path)
-		}
-	case parsed.asksFor("status_url"):
-		b.fail(path, "%s: {status_url} stands at the beginning of a request's url only", path)
+	case begins && !handedOut:
+		b.fail(path, "%s: it begins with {status_url}, but no such URL is handed out here; write the URL out", path)
+	case begins && after.asksFor("status_url"), !begins && parsed.asksFor("status_url"):
+		b.fail(path, "%s: {status_url} stands at the beginning only", path)
+	case begins:
 	case !strings.HasPrefix(text, "https://") && !strings.HasPrefix(text, "http://"):
 		b.fail(path, "%s: %q is not absolute; write https://host/path", path, text)
-	}
-	if requested && strings.ContainsAny(text, "?#") {
-		b.fail(path, "%s: write what follows the ? under query", path)
 	}
 	b.hostParams(path, parsed)
 	return parsed
@@ -158,32 +173,44 @@ func (b *builder) headers(path string, written map[string]string) map[string]tem
 	return b.templates(path, written)
 }
 
-func (b *builder) auth() Auth {
+// buildAuth reads the ways in which the provider takes a credential.
+func (b *builder) buildAuth() {
 	written := b.doc.Request.Auth
-	if written == nil {
+	if len(written) == 0 {
 		b.fail("request", "request: auth is missing; write auth: {scheme: bearer}, or {scheme: none} where the provider asks for nothing")
-		return Auth{}
 	}
-	if written.Name != "" && !headerShape.MatchString(written.Name) && written.Scheme == "header" {
-		b.fail("request.auth.name", "request: auth: %q is no header name", written.Name)
+	for i, one := range written {
+		path := fmt.Sprintf("request.auth[%d]", i)
+		if slices.ContainsFunc(written[:i], func(other authDoc) bool { return other.Scheme == one.Scheme }) {
+			b.fail(path, "request: auth: scheme %q stands twice; a credential chooses by this word, keep one", one.Scheme)
+		}
+		if one.Scheme == schemeNone {
+			b.table.reach.open = true
+			continue
+		}
+		b.table.reach.auth = append(b.table.reach.auth, b.auth(path, one))
+	}
+}
+
+func (b *builder) auth(path string, written authDoc) Auth {
+	if written.Name != "" && !headerShape.MatchString(written.Name) && written.Scheme == schemeHeader {
+		b.fail(path+".name", "request: auth: %q is no header name", written.Name)
 	}
 	prefix := written.Prefix
 	if prefix != "" {
 		prefix += " "
 	}
 	switch {
-	case written.Scheme == "none":
-		return Auth{}
-	case written.Scheme == "bearer":
-		return Auth{Header: "Authorization", Prefix: "Bearer "}
-	case written.Scheme == "basic":
-		return Auth{Header: "Authorization", Prefix: "Basic ", Basic: true}
-	case written.Scheme == "header" && written.Name != "":
-		return Auth{Header: written.Name, Prefix: prefix}
-	case written.Scheme == "query" && written.Name != "":
-		return Auth{Query: written.Name}
+	case written.Scheme == schemeBearer:
+		return Auth{Scheme: schemeBearer, Header: "Authorization", Prefix: "Bearer "}
+	case written.Scheme == schemeBasic:
+		return Auth{Scheme: schemeBasic, Header: "Authorization", Prefix: "Basic ", Basic: true}
+	case written.Scheme == schemeHeader && written.Name != "":
+		return Auth{Scheme: schemeHeader, Header: written.Name, Prefix: prefix}
+	case written.Scheme == schemeQuery && written.Name != "":
+		return Auth{Scheme: schemeQuery, Query: written.Name}
 	}
-	b.fail("request.auth", "request: auth: scheme %q; write none, bearer, basic, {scheme: header, name: X-Api-Key}, {scheme: header, name: Authorization, prefix: Key} or {scheme: query, name: key}", written.Scheme)
+	b.fail(path, "request: auth: scheme %q; write none, bearer, basic, {scheme: header, name: X-Api-Key}, {scheme: header, name: Authorization, prefix: Key} or {scheme: query, name: key}", written.Scheme)
 	return Auth{}
 }
 
@@ -211,6 +238,7 @@ func (b *builder) buildCancel() {
 	b.table.cancel = &cancelCall{
 		call: b.cancelCall(written), expect: written.Expect, asynchronous: *written.Asynchronous,
 		acceptedWhen: b.expression("cancel.accepted_when", written.AcceptedWhen, wantsBool),
+		allowedWhen:  b.expression("cancel.allowed_when", written.AllowedWhen, wantsBool),
 		facts: wire.CancelFacts{
 			States: written.States, Destructive: written.Destructive,
 			ConfirmRequests: written.Confirm.Requests, ConfirmSeconds: written.Confirm.Seconds,
@@ -220,21 +248,30 @@ func (b *builder) buildCancel() {
 
 func (b *builder) cancelCall(written *cancelDoc) call {
 	made := call{
-		method: written.Method, url: b.urlTemplate("cancel.url", written.URL, true),
+		method: written.Method, url: b.requestURL("cancel.url", written.URL, b.table.reach.polls || b.doc.NextURL != ""),
 		query: b.templates("cancel.query", written.Query), headers: b.headers("cancel.headers", written.Headers),
-	}
-	if _, handedOut := made.url.afterStatusURL(); handedOut && !b.table.reach.polls && b.doc.NextURL == "" {
-		b.fail("cancel.url", "cancel: url begins with {status_url}, but this table is polled at a URL of its own; write the URL out")
 	}
 	if written.Body == nil {
 		return made
 	}
-	body, err := parseBodyTemplate(written.Body)
+	made.body = b.bodyTemplate(written.Body)
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(made.headers)), func(name string) bool { return strings.EqualFold(name, contentType) }) {
+		made.headers[contentType] = template{parts: []part{{literal: "application/json"}}}
+	}
+	return made
+}
+
+const contentType = "Content-Type"
+
+func (b *builder) bodyTemplate(node *yaml.Node) *bodyTemplate {
+	body, err := parseBodyTemplate(node)
 	if err != nil {
 		b.fail("cancel.body", "cancel: body: %s", err)
 	}
-	made.body = body
-	return made
+	for _, text := range body.texts {
+		b.checkHoles("cancel.body", text)
+	}
+	return body
 }
 
 // checkCancelStates wants states in which a cancel is allowed to be states at all.

@@ -93,8 +93,11 @@ func (r *reader) parse() string {
 
 // answer reads the HTTP fact in the order of rule R12, and with a readable answer the job fact.
 func (r *reader) answer(into *wire.Observation) {
-	if meaning, ok := r.table.meaning(r.response.Status); ok && r.readMeaning(meaning, into) {
-		return
+	if meaning, ok := r.table.meaning(r.response.Status); ok {
+		if r.readMeaning(meaning, into) {
+			return
+		}
+		r.in.body = map[string]any{} // it may have been looked at, and is not the provider's word on the job
 	}
 	switch status := r.response.Status; {
 	case status == 401 || status == 403:
@@ -112,19 +115,21 @@ func (r *reader) answer(into *wire.Observation) {
 	}
 }
 
-// readMeaning reads a code that the table gives a meaning. It reports false where another party than the provider seems
-// to have answered: an error code with a body that is not the provider's keeps its ordinary meaning.
+// readMeaning reads a code that the table gives a meaning. It reports false where the code keeps its ordinary meaning:
+// where the table's condition does not hold, and where an error code comes with a body that is not the provider's.
 func (r *reader) readMeaning(meaning *codeMeaning, into *wire.Observation) bool {
-	malformed := ""
-	if !meaning.ignoreBody {
-		malformed = r.parse()
+	malformed := r.parseFor(meaning)
+	if malformed == "" {
+		applies, err := meaning.applies(r.in)
+		if err == nil && !applies {
+			return false
+		}
+		if err != nil {
+			malformed = fieldError(err).Error()
+		}
 	}
-	if malformed == wire.MalformedEmptyBody && !meaning.readBody {
-		malformed = ""
-	}
-	isError := r.response.Status >= 400
 	switch {
-	case malformed != "" && isError:
+	case malformed != "" && r.response.Status >= 400:
 		return false
 	case malformed != "":
 		into.Answer, into.Detail = wire.AnswerMalformed, malformed
@@ -134,6 +139,18 @@ func (r *reader) readMeaning(meaning *codeMeaning, into *wire.Observation) bool 
 		r.fill(into, func() (string, wire.Category, error) { return meaning.name, meaning.category, nil })
 	}
 	return true
+}
+
+// parseFor reads the body as far as a code's meaning wants one.
+func (r *reader) parseFor(meaning *codeMeaning) string {
+	if meaning.ignoreBody {
+		return ""
+	}
+	malformed := r.parse()
+	if malformed == wire.MalformedEmptyBody && (meaning.mayBeEmpty || !meaning.readBody) {
+		return ""
+	}
+	return malformed
 }
 
 func (r *reader) readBody(into *wire.Observation) {

@@ -49,6 +49,11 @@ func (d *decoder) decode(node *yaml.Node, path string, into reflect.Value) {
 		d.decodeRaw(node, into)
 		return
 	}
+	if one, ok := into.Addr().Interface().(*authDocs); ok && node.Kind == yaml.MappingNode {
+		*one = make(authDocs, 1)
+		d.decode(node, path+"[0]", into.Index(0))
+		return
+	}
 	switch into.Kind() { //nolint:exhaustive // a document holds no other kinds
 	case reflect.Pointer:
 		into.Set(reflect.New(into.Type().Elem()))

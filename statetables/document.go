@@ -79,9 +79,12 @@ type requestDoc struct {
 	Query               map[string]string `yaml:"query"`
 	Headers             map[string]string `yaml:"headers"`
 	Origins             []string          `yaml:"origins"`
-	Auth                *authDoc          `yaml:"auth"`
+	Auth                authDocs          `yaml:"auth"`
 	AllowPrivateNetwork bool              `yaml:"allow_private_network"`
 }
+
+// authDocs is a list, or the mapping of its only element.
+type authDocs []authDoc
 
 type authDoc struct {
 	Scheme string `yaml:"scheme"`
@@ -93,6 +96,7 @@ type codeDoc struct {
 	ReadAs string `yaml:"read_as"`
 	Name   string `yaml:"name"`
 	Body   string `yaml:"body"`
+	OnlyIf string `yaml:"only_if"`
 	Source string `yaml:"source"`
 }
 
@@ -137,8 +141,9 @@ type timeDoc struct {
 }
 
 type hintDoc struct {
-	Read string `yaml:"read"`
-	Unit string `yaml:"unit"`
+	Read   string `yaml:"read"`
+	Unit   string `yaml:"unit"`
+	AtMost *int   `yaml:"at_most"`
 }
 
 type cancelDoc struct {
@@ -151,6 +156,7 @@ type cancelDoc struct {
 	AcceptedWhen string            `yaml:"accepted_when"`
 	Asynchronous *bool             `yaml:"asynchronous"`
 	States       []string          `yaml:"states"`
+	AllowedWhen  string            `yaml:"allowed_when"`
 	Destructive  bool              `yaml:"destructive"`
 	Confirm      confirmDoc        `yaml:"confirm"`
 	Source       string            `yaml:"source"`
@@ -194,7 +200,7 @@ type keepDoc struct {
 	Note       string `yaml:"note"`
 }
 
-// exampleJob is the job that all examples of a table are about.
+// exampleJob is the job that the examples of a table are about. What an example writes of its own stands in its place.
 type exampleJob struct {
 	ID        string            `yaml:"id"`
 	Account   string            `yaml:"account"`
@@ -203,9 +209,10 @@ type exampleJob struct {
 }
 
 type exampleDoc struct {
-	Name  string   `yaml:"name"`
-	Given givenDoc `yaml:"given"`
-	Want  wantDoc  `yaml:"want"`
+	Name  string     `yaml:"name"`
+	Job   exampleJob `yaml:"job"`
+	Given givenDoc   `yaml:"given"`
+	Want  wantDoc    `yaml:"want"`
 }
 
 type givenDoc struct {
@@ -234,6 +241,7 @@ type wantDoc struct {
 	UpdatedAt       *string           `yaml:"updated_at"`
 	ExpiresAt       *string           `yaml:"expires_at"`
 	RequestID       *string           `yaml:"request_id"`
+	Cancellable     *bool             `yaml:"cancellable"`
 	RetryAfter      *int              `yaml:"retry_after_seconds"`
 	Hint            *int              `yaml:"hint_seconds"`
 	Rejected        []string          `yaml:"rejected"`

@@ -45,7 +45,7 @@ func ownWords() []string {
 		words = append(words, string(category))
 	}
 	words = append(words, "header", "body", "query", "client_id", "unknown", "submission", "end")
-	return append(words, "terminal", none, "ignored", "path", "number")
+	return append(words, "terminal", none, "ignored", "optional", "path", "number", "parent")
 }
 
 // keysOf are the keys of the format below a type.

@@ -1,10 +1,12 @@
 package statetables
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/textproto"
 	"slices"
+	"strconv"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -39,6 +41,19 @@ func (b *builder) runExamples() {
 	}
 }
 
+// over is the job of all examples with what one of them writes of its own.
+func (j exampleJob) over(all exampleJob) exampleJob {
+	params := maps.Clone(all.Params)
+	if params == nil {
+		params = map[string]string{}
+	}
+	maps.Copy(params, j.Params)
+	return exampleJob{
+		ID: cmp.Or(j.ID, all.ID), Account: cmp.Or(j.Account, all.Account), Params: params,
+		StatusURL: cmp.Or(j.StatusURL, all.StatusURL),
+	}
+}
+
 func (j exampleJob) spec(provider string) wire.Spec {
 	account := j.Account
 	if account == "" {
@@ -56,7 +71,12 @@ func (b *builder) runExample(path string, written *exampleDoc) {
 		b.fail(path, "example %q: %s", written.Name, err)
 		return
 	}
-	got := b.table.Classify(targetOf(b.doc.ExampleJob.spec(b.doc.Provider)), context, response)
+	spec := written.Job.over(b.doc.ExampleJob).spec(b.doc.Provider)
+	if err := b.table.CheckSpec(spec); err != nil {
+		b.fail(path+".job", "example %q: job: %s", written.Name, err)
+		return
+	}
+	got := b.table.Classify(targetOf(spec), context, response)
 	for _, difference := range written.Want.differences(got) {
 		b.fail(path, "example %q reads otherwise: %s", written.Name, difference)
 	}
@@ -136,8 +156,18 @@ func (w wantDoc) compareOptional(d *differ, got wire.Observation, job wire.JobFa
 	d.compareText("updated_at", stamp(job.UpdatedAt), w.UpdatedAt)
 	d.compareText("expires_at", stamp(job.ExpiresAt), w.ExpiresAt)
 	d.compareText("request_id", got.ProviderRequestID, w.RequestID)
+	if w.Cancellable != nil {
+		d.compare("cancellable", truth(job.Cancellable), truth(w.Cancellable))
+	}
 	d.compareNumber("retry_after_seconds", got.Guidance.RetryAfterSeconds, w.RetryAfter)
 	d.compareNumber("hint_seconds", got.Guidance.PollHintSeconds, w.Hint)
+}
+
+func truth(value *bool) string {
+	if value == nil {
+		return "not told"
+	}
+	return strconv.FormatBool(*value)
 }
 
 // differ collects differences.

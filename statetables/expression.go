@@ -12,6 +12,7 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
 	"cel.dev/cel-go/interpreter"
 )
 
@@ -83,6 +84,7 @@ type expressionKind int
 const (
 	wantsText expressionKind = iota
 	wantsBool
+	wantsValue // a text, or what can stand as JSON
 )
 
 // compile checks text; the error says in one line what is wrong with it.
@@ -91,7 +93,7 @@ func compile(text string, kind expressionKind) (*expression, error) {
 		return nil, fmt.Errorf("is %d bytes long, at most %d are read", len(text), maxExpressionBytes)
 	}
 	walk := parseWalk(text)
-	if walk != nil && (kind == wantsText || !walk.asText) {
+	if walk != nil && (kind != wantsBool || !walk.asText) {
 		return &expression{walk: walk}, nil
 	}
 	env, err := environment()
@@ -116,7 +118,8 @@ func compile(text string, kind expressionKind) (*expression, error) {
 
 func checkKind(got *cel.Type, kind expressionKind) error {
 	switch {
-	case slices.Contains(boolKinds, got.Kind()), kind == wantsText && slices.Contains(textKinds, got.Kind()):
+	case slices.Contains(boolKinds, got.Kind()), kind != wantsBool && slices.Contains(textKinds, got.Kind()),
+		kind == wantsValue && slices.Contains(jsonKinds, got.Kind()):
 		return nil
 	case kind == wantsBool:
 		return fmt.Errorf("gives %s; a condition gives true or false", got)
@@ -125,8 +128,10 @@ func checkKind(got *cel.Type, kind expressionKind) error {
 	}
 }
 
-// What may be a condition and what may be a text besides; of a dynamic value only the answer will tell.
+// What may be a condition, what may be a text besides, and what stands as JSON; of a dynamic value only the answer will
+// tell.
 var (
+	jsonKinds = []types.Kind{types.ListKind, types.MapKind}
 	boolKinds = []types.Kind{types.DynKind, types.BoolKind}
 	textKinds = []types.Kind{types.StringKind, types.IntKind, types.UintKind, types.DoubleKind, types.NullTypeKind}
 )
@@ -202,7 +207,36 @@ func native(value ref.Val) any {
 		return number(strconv.FormatUint(uint64(value), 10))
 	case types.Double:
 		return number(strconv.FormatFloat(float64(value), 'f', -1, 64))
+	case traits.Lister:
+		return nativeList(value)
+	case traits.Mapper:
+		return nativeObject(value)
 	default:
 		return value.Value()
 	}
+}
+
+// nativeList gives a list of the body as it is, and takes one that the expression made apart.
+func nativeList(list traits.Lister) any {
+	if whole, ok := list.Value().([]any); ok {
+		return whole
+	}
+	made := []any{}
+	for at := list.Iterator(); at.HasNext() == types.True; {
+		made = append(made, native(at.Next()))
+	}
+	return made
+}
+
+func nativeObject(object traits.Mapper) any {
+	if whole, ok := object.Value().(map[string]any); ok {
+		return whole
+	}
+	made := map[string]any{}
+	for at := object.Iterator(); at.HasNext() == types.True; {
+		key := at.Next()
+		text, _ := textOf(native(key))
+		made[text] = native(object.Get(key))
+	}
+	return made
 }

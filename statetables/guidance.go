@@ -61,6 +61,9 @@ func (r *reader) hint(date string) (seconds *int64, rejected string) {
 			continue
 		}
 		found, word := parseHint(value, hint.unit, base)
+		if found != nil && hint.atMost != nil {
+			*found = min(*found, int64(*hint.atMost))
+		}
 		seconds, rejected = largest(seconds, rejected, found, word)
 	}
 	return seconds, rejected

@@ -31,6 +31,9 @@ func (r *reader) job(state func() (string, wire.Category, error)) (*wire.JobFact
 	if job.OtherJob, err = r.otherJob(); err != nil {
 		return nil, err
 	}
+	if job.Cancellable, err = r.cancellable(category); err != nil {
+		return nil, err
+	}
 	if err := r.ending(job); err != nil {
 		return nil, err
 	}
@@ -125,6 +128,19 @@ func (r *reader) otherJob() (bool, error) {
 	return text != r.asked.ProviderJobID, nil
 }
 
+// cancellable is what the answer says of the cancel call; nil where the table does not know it to say anything, and once
+// there is nothing left to cancel.
+func (r *reader) cancellable(category wire.Category) (*bool, error) {
+	if r.table.cancel == nil || r.table.cancel.allowedWhen == nil || category.Terminal() {
+		return nil, nil
+	}
+	allowed, err := r.table.cancel.allowedWhen.holds(r.in)
+	if err != nil {
+		return nil, fieldError(err)
+	}
+	return &allowed, nil
+}
+
 // unproven names the requirements of a success that the answer does not meet.
 func (r *reader) unproven() ([]string, error) {
 	var unmet []string
@@ -165,7 +181,7 @@ func (r *reader) reference(reference reference, category wire.Category) (string,
 		if category != wire.CategorySuccess && category != wire.CategoryPartial {
 			return "", nil
 		}
-		text, err := reference.url.url(valuesOf(r.asked, r.table.defaults))
+		text, err := reference.url.locate(r.asked.StatusURL, valuesOf(r.asked, r.table.defaults))
 		if err != nil {
 			return "", malformedError(wire.MalformedResultType)
 		}
@@ -175,14 +191,34 @@ func (r *reader) reference(reference reference, category wire.Category) (string,
 	if errors.Is(err, errAbsent) || err == nil && value == nil {
 		return "", nil
 	}
-	text, ok := textOf(value)
-	if _, isBool := value.(bool); err != nil || !ok || isBool {
+	text, ok := referenceText(value)
+	if err != nil || !ok {
 		return "", malformedError(wire.MalformedResultType)
 	}
 	if len(text) > maxReferenceBytes {
 		return "", malformedError(wire.MalformedResultTooLong)
 	}
 	return text, nil
+}
+
+// referenceText writes a reference; a list or an object stands as JSON, and an empty one is none.
+func referenceText(value any) (string, bool) {
+	switch value := value.(type) {
+	case bool:
+		return "", false
+	case []any:
+		if len(value) == 0 {
+			return "", true
+		}
+		return compact(value), true
+	case map[string]any:
+		if len(value) == 0 {
+			return "", true
+		}
+		return compact(value), true
+	default:
+		return textOf(value)
+	}
 }
 
 func (r *reader) moment(of *moment) (*time.Time, error) {

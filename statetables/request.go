@@ -19,15 +19,56 @@ type Request struct {
 	// Header holds exactly the headers to send besides those of HTTP itself.
 	Header map[string]string
 	Body   []byte
-	Auth   Auth
+	// Auth is the first of the table's ways, unless Choose took another; the zero value where no credential is sent.
+	Auth Auth
 	// Origins are the origins that the table accepts for this target, written scheme://host:port in lower case.
 	Origins []string
 	// AllowPrivateNetwork lets the request go to loopback, private and link-local addresses.
 	AllowPrivateNetwork bool
+
+	ways []Auth
 }
+
+// Choose is the request with the way of the table that a credential names; the table's first where it names none.
+func (r Request) Choose(scheme string) (Request, error) {
+	if scheme == "" || len(r.ways) == 0 {
+		return r, nil
+	}
+	way, err := wayOf(r.ways, scheme)
+	if err != nil {
+		return Request{}, err
+	}
+	r.Auth = way
+	return r, nil
+}
+
+func wayOf(ways []Auth, scheme string) (Auth, error) {
+	words := make([]string, 0, len(ways))
+	for _, way := range ways {
+		if way.Scheme == scheme {
+			return way, nil
+		}
+		words = append(words, way.Scheme)
+	}
+	return Auth{}, fmt.Errorf("scheme %q is not one of the provider's table, which takes %s", scheme, list(words))
+}
+
+// The words by which a table, and a credential that chooses among its ways, name where a credential goes.
+const (
+	schemeNone   = "none"
+	schemeBearer = "bearer"
+	schemeBasic  = "basic"
+	schemeHeader = "header"
+	schemeQuery  = "query"
+)
+
+// AuthSchemes are the words that a credential may choose by.
+func AuthSchemes() []string { return []string{schemeBearer, schemeBasic, schemeHeader, schemeQuery} }
 
 // Auth says where a credential goes. The zero value: the provider is asked without one.
 type Auth struct {
+	// Scheme is the table's word for it, one of AuthSchemes.
+	Scheme string
 	// Header carries Prefix and the secret.
 	Header string
 	Prefix string
@@ -75,7 +116,8 @@ type call struct {
 
 // reach is what bounds where a table's requests go.
 type reach struct {
-	auth         Auth
+	auth         []Auth
+	open         bool // a request may also go without a credential
 	origins      []template
 	statusQuery  []string
 	polls        bool // the status URL is the submission's
@@ -116,10 +158,14 @@ func (t *Table) request(call call, target wire.Target) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	return Request{
-		Method: call.method, URL: address, Header: header, Body: body, Auth: t.reach.auth, Origins: origins,
+	request := Request{
+		Method: call.method, URL: address, Header: header, Body: body, Origins: origins,
 		AllowPrivateNetwork: t.reach.allowPrivate,
-	}, nil
+	}
+	if len(t.reach.auth) > 0 && (target.CredentialRef != "" || !t.reach.open) {
+		request.Auth, request.ways = t.reach.auth[0], t.reach.auth
+	}
+	return request, nil
 }
 
 // address is the URL of a call and the origins it may have.
@@ -129,11 +175,7 @@ func (t *Table) address(call call, target wire.Target, named values) (string, []
 	if err != nil {
 		return "", nil, err
 	}
-	if after, ok := call.url.afterStatusURL(); ok {
-		accepted, err := acceptURL(target.StatusURL, origins)
-		return withQuery(extend(target.StatusURL, after.plain(named)), query), accepted, err
-	}
-	text, err := call.url.url(named)
+	text, err := call.url.locate(target.StatusURL, named)
 	if err != nil {
 		return "", nil, err
 	}
@@ -188,10 +230,13 @@ func withQuery(address string, query []string) string {
 	return address + separator + strings.Join(query, "&")
 }
 
+// renderQuery leaves out a name whose value is empty, as renderHeaders does: providers take an empty one for a wrong one.
 func renderQuery(query map[string]template, named values) []string {
 	rendered := make([]string, 0, len(query))
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		rendered = append(rendered, name+"="+wire.EscapeSegment(query[name].plain(named)))
+		if value := query[name].plain(named); value != "" {
+			rendered = append(rendered, name+"="+wire.EscapeSegment(value))
+		}
 	}
 	return rendered
 }
@@ -203,7 +248,9 @@ func renderHeaders(headers map[string]template, named values) (map[string]string
 		if err != nil {
 			return nil, fmt.Errorf("header %q: %w", name, err)
 		}
-		rendered[name] = text
+		if text != "" {
+			rendered[name] = text
+		}
 	}
 	return rendered, nil
 }

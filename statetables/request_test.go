@@ -128,7 +128,7 @@ func TestAuthorize(t *testing.T) {
 		},
 		{
 			name: "another scheme", provider: "numeric", target: wire.Target{ProviderJobID: "7", Params: map[string]string{"operation": ""}},
-			header: map[string]string{"Authorization": "Token s3cret:x"}, url: "https://cloud.example.com/api/v2/runs/7?fields=id%2Cstatus&operation=",
+			header: map[string]string{"Authorization": "Token s3cret:x"}, url: "https://cloud.example.com/api/v2/runs/7?fields=id%2Cstatus",
 		},
 		{
 			name: "a header of its own", provider: "counted", target: wire.Target{ProviderJobID: "b"},
@@ -168,9 +168,12 @@ func TestCancelRequest(t *testing.T) {
 	got, err = anyTable(t, "split-verdict").CancelRequest(wire.Target{ProviderJobID: "77", StatusURL: "https://queue.example.com/r/status?logs=1"})
 	require.NoError(t, err)
 	require.Equal(t, "PUT", got.Method)
-	require.Equal(t, "https://queue.example.com/r/status/cancel?logs=1", got.URL, "the path grows, not the query")
+	require.Equal(t, "https://queue.example.com/r/cancel", got.URL, "beside the status, without its query")
+	require.Equal(t, "application/json", got.Header["Content-Type"])
 	require.JSONEq(t, `{"state":"Aborted","run_id":77,"name":"77"}`, string(got.Body))
 
+	_, err = anyTable(t, "split-verdict").CancelRequest(wire.Target{ProviderJobID: "77", StatusURL: "https://queue.example.com/"})
+	require.ErrorContains(t, err, "has no path")
 	_, err = anyTable(t, "split-verdict").CancelRequest(wire.Target{ProviderJobID: `1,"x":2`, StatusURL: "https://queue.example.com/r"})
 	require.ErrorContains(t, err, "is no whole number")
 	_, err = table(t, "azure-operation").CancelRequest(wire.Target{StatusURL: "https://management.azure.com/x"})
@@ -205,4 +208,78 @@ func TestReadCancel(t *testing.T) {
 	}
 	got := table(t, "demo-export").ReadCancel(Response{Status: 429, Header: map[string][]string{"Retry-After": {"9"}}, ReceivedAt: now})
 	require.Equal(t, int64(9), *got.Guidance.RetryAfterSeconds)
+}
+
+// What a table makes of a URL that was handed out.
+func TestStatusURLTemplates(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, template, give, want string }{
+		{name: "as it is", template: "{status_url}", give: "https://h.example.com/a?x=1", want: "https://h.example.com/a?x=1"},
+		{name: "the path grows, not the query", template: "{status_url}/cancel", give: "https://h.example.com/a?x=1", want: "https://h.example.com/a/cancel?x=1"},
+		{name: "a value is one segment", template: "{status_url}/{job_id}", give: "https://h.example.com/a", want: "https://h.example.com/a/b%2Fc"},
+		{name: "beside it", template: "{status_url|parent}/cancel", give: "https://h.example.com/a/b/status?x=a/b", want: "https://h.example.com/a/b/cancel"},
+		{name: "beside a folder", template: "{status_url|parent}/cancel", give: "https://h.example.com/a/b/", want: "https://h.example.com/a/cancel"},
+		{name: "beside the only segment", template: "{status_url|parent}/cancel", give: "https://h.example.com/a", want: "https://h.example.com/cancel"},
+		{name: "beside nothing", template: "{status_url|parent}/cancel", give: "https://h.example.com/"},
+		{name: "beside nothing at all", template: "{status_url|parent}/cancel", give: "https://h.example.com"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			parsed, err := parseTemplate(test.template)
+			require.NoError(t, err)
+			got, err := parsed.locate(test.give, values{"job_id": "b/c"})
+			require.Equal(t, test.want, got)
+			require.Equal(t, test.want == "", err != nil)
+		})
+	}
+}
+
+// R51: the origin is that of the URL that is sent, whatever stands behind the one that was handed out.
+func TestSuffixIsNoWayToAnotherOrigin(t *testing.T) {
+	t.Parallel()
+	found := *table(t, "demo-export")
+	found.status.url, _ = parseTemplate("{status_url}{job_id}")
+	_, err := found.StatusRequest(wire.Target{StatusURL: "http://localhost", ProviderJobID: ".example.com"})
+	_, ok := errors.AsType[*URLRejectedError](err)
+	require.True(t, ok)
+}
+
+// What is empty is not sent.
+func TestEmptyValuesAreLeftOut(t *testing.T) {
+	t.Parallel()
+	found, target := anyTable(t, "header-as-state"), wire.Target{ProviderJobID: "e1", Params: map[string]string{"action": "create"}}
+	got, err := found.StatusRequest(target)
+	require.NoError(t, err)
+	require.Equal(t, "https://api.example.com/exports/e1", got.URL)
+	require.Empty(t, got.Header)
+
+	target.Params["operation"], target.Params["tenant"] = "op1", "t1"
+	got, err = found.StatusRequest(target)
+	require.NoError(t, err)
+	require.Equal(t, "https://api.example.com/exports/e1?operation=op1", got.URL)
+	require.Equal(t, map[string]string{"X-Tenant": "t1"}, got.Header)
+}
+
+// A provider that takes credentials in several ways: the credential chooses, and the first is the default.
+func TestChoose(t *testing.T) {
+	t.Parallel()
+	found, target := anyTable(t, "header-as-state"), wire.Target{ProviderJobID: "e1", Params: map[string]string{"action": "create"}}
+	require.False(t, found.NeedsCredential())
+	got, err := found.StatusRequest(target)
+	require.NoError(t, err)
+	require.False(t, got.Auth.Needed(), "no credential is named, and none is needed")
+
+	target.CredentialRef = "demo"
+	got, err = found.StatusRequest(target)
+	require.NoError(t, err)
+	require.Equal(t, "X-Api-Key", got.Auth.Header)
+	chosen, err := got.Choose("")
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"X-Api-Key": "s3cret"}, chosen.Authorize("s3cret").Header)
+	chosen, err = got.Choose("bearer")
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"Authorization": "Bearer s3cret"}, chosen.Authorize("s3cret").Header)
+	_, err = got.Choose("basic")
+	require.EqualError(t, err, `scheme "basic" is not one of the provider's table, which takes header, bearer`)
 }

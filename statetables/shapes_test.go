@@ -25,7 +25,7 @@ func shapes(tb testing.TB) *Set {
 // R4, R7, R8, R10, R12, R13, R17, H7, H8, H9, S4, S7: see the examples.
 func TestShapesReadAsTheirExamplesSay(t *testing.T) {
 	t.Parallel()
-	require.Len(t, shapes(t).Providers(), 9)
+	require.Len(t, shapes(t).Providers(), 10)
 }
 
 func TestTableSaysWhatItIs(t *testing.T) {
@@ -33,7 +33,8 @@ func TestTableSaysWhatItIs(t *testing.T) {
 	demo := table(t, "demo-export")
 	require.Equal(t, "demo-export", demo.Provider())
 	require.Equal(t, "Demo export (fake provider)", demo.Title())
-	require.Equal(t, Auth{Header: "Authorization", Prefix: "Bearer "}, demo.Auth())
+	require.Equal(t, []Auth{{Scheme: "bearer", Header: "Authorization", Prefix: "Bearer "}}, demo.Auth())
+	require.True(t, demo.NeedsCredential())
 	require.False(t, Auth{}.Needed())
 }
 

@@ -19,7 +19,7 @@ func (t *Table) CheckSpec(spec wire.Spec) error {
 		faults = append(faults, t.checkAccount(spec), t.checkAddress(spec))
 	}
 	faults = append(faults, t.checkExpected(spec))
-	if spec.CredentialRef == "" && t.reach.auth.Needed() {
+	if spec.CredentialRef == "" && t.NeedsCredential() {
 		faults = append(faults, fmt.Errorf("spec: credential_ref is empty, but %s wants a credential; name one of the worker's", t.provider))
 	}
 	return errors.Join(faults...)

@@ -88,22 +88,34 @@ type moment struct {
 }
 
 type hint struct {
-	read *expression
-	unit string
+	read   *expression
+	unit   string
+	atMost *int // seconds
 }
 
 // codeMeaning is what the table says of an HTTP code: a category, or that its body is read.
 type codeMeaning struct {
 	name       string
 	category   wire.Category
+	onlyIf     *expression // nil: always
 	readBody   bool
 	ignoreBody bool
+	mayBeEmpty bool // an empty body is read as {}
+}
+
+// applies says whether the meaning is that of this answer.
+func (m *codeMeaning) applies(in *input) (bool, error) {
+	if m.onlyIf == nil {
+		return true, nil
+	}
+	return m.onlyIf.holds(in)
 }
 
 type cancelCall struct {
 	call
 	expect       []int
 	acceptedWhen *expression
+	allowedWhen  *expression
 	asynchronous bool
 	facts        wire.CancelFacts
 }
@@ -151,8 +163,20 @@ func (t *Table) Title() string { return t.title }
 // Digest identifies the table's text: "sha256:" and the lower-case hex of the hash of the file's bytes.
 func (t *Table) Digest() string { return t.digest }
 
-// Auth says whether and where the provider wants a credential.
-func (t *Table) Auth() Auth { return t.reach.auth }
+// Auth lists the ways in which the provider takes a credential, the default first; empty where it takes none.
+func (t *Table) Auth() []Auth { return slices.Clone(t.reach.auth) }
+
+// NeedsCredential says whether the provider is never asked without a credential.
+func (t *Table) NeedsCredential() bool { return len(t.reach.auth) > 0 && !t.reach.open }
+
+// CheckScheme says whether the provider takes a credential in the way that the credential names; "" names none.
+func (t *Table) CheckScheme(scheme string) error {
+	if scheme == "" || len(t.reach.auth) == 0 {
+		return nil
+	}
+	_, err := wayOf(t.reach.auth, scheme)
+	return err
+}
 
 // Advice is what a table says about pacing.
 type Advice struct {
@@ -225,8 +249,11 @@ func (t *Table) key(state string) string {
 
 // meaning is what the table says of a code: the code's own entry, else its class's.
 func (t *Table) meaning(status int) (*codeMeaning, bool) {
+	if status < 100 {
+		return nil, false
+	}
 	code, ok := t.codes[status]
-	if !ok {
+	if !ok && t.classSpeaksOf(status) {
 		code, ok = t.codes[status/100]
 	}
 	if ok && code.name == "" {
@@ -235,6 +262,19 @@ func (t *Table) meaning(status int) (*codeMeaning, bool) {
 		return &named, true
 	}
 	return code, ok
+}
+
+// classSpeaksOf says whether the class of a code may give it a meaning. What is about the request and its credential is
+// never about the job, and where not_found speaks of 404 and 410 it knows better.
+func (t *Table) classSpeaksOf(status int) bool {
+	switch status {
+	case 401, 403, 407, 429:
+		return false
+	case 404, 410:
+		return t.notFound == notFound{}
+	default:
+		return true
+	}
 }
 
 func (t *Table) withDefaults(params map[string]string) map[string]string {

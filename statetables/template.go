@@ -11,7 +11,8 @@ import (
 )
 
 // template is a text with values in braces: {job_id}, {account}, {params.x}, {status_url}. A filter after a bar says
-// how the value is written: {job_id|path} keeps its slashes, {job_id|number} stands in a JSON body as a number.
+// how the value is written: {job_id|path} keeps its slashes, {job_id|number} stands in a JSON body as a number,
+// {status_url|parent} is without its last segment and its query.
 type template struct {
 	parts []part
 }
@@ -22,6 +23,12 @@ type part struct {
 	name    string
 	filter  string
 }
+
+const (
+	filterPath   = "path"
+	filterNumber = "number"
+	filterParent = "parent"
+)
 
 // values are what templates can name. status_url is among them only where the table polls one.
 type values map[string]string
@@ -92,6 +99,20 @@ var hostShape = regexp.MustCompile(`^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])
 
 // url writes each value as one segment of a path, and in the host only as what a host may be.
 func (t template) url(named values) (string, error) {
+	whole, err := t.segments(named)
+	if err != nil {
+		return "", err
+	}
+	_, rest, _ := strings.Cut(whole, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	if !hostShape.MatchString(host) {
+		return "", fmt.Errorf("%q is no host", host)
+	}
+	return whole, nil
+}
+
+// segments writes a URL or what stands behind one.
+func (t template) segments(named values) (string, error) {
 	var out strings.Builder
 	for _, p := range t.parts {
 		if p.name == "" {
@@ -103,11 +124,6 @@ func (t template) url(named values) (string, error) {
 			return "", err
 		}
 		out.WriteString(text)
-	}
-	_, rest, _ := strings.Cut(out.String(), "://")
-	host, _, _ := strings.Cut(rest, "/")
-	if !hostShape.MatchString(host) {
-		return "", fmt.Errorf("%q is no host", host)
 	}
 	return out.String(), nil
 }
@@ -122,7 +138,7 @@ func escape(p part, value string, host bool) (string, error) {
 		return value, nil
 	}
 	segments := strings.Split(value, "/")
-	isPath := p.filter == "path"
+	isPath := p.filter == filterPath
 	for i, segment := range segments {
 		if segment == "." || segment == ".." || segment == "" && (isPath || value == "") {
 			return "", fmt.Errorf("%s %q cannot stand in a path: a segment is not empty and not only dots", p.name, value)
@@ -152,4 +168,40 @@ func (t template) afterStatusURL() (template, bool) {
 		return template{}, false
 	}
 	return template{parts: t.parts[2:]}, true
+}
+
+// locate is the URL of the template, be it its own or made of the one that was handed out.
+func (t template) locate(statusURL string, named values) (string, error) {
+	if _, begins := t.afterStatusURL(); begins {
+		return t.onStatusURL(statusURL, named)
+	}
+	return t.url(named)
+}
+
+// onStatusURL is the URL that the template makes of the one that was handed out: what follows {status_url} stands behind
+// its path and before its query.
+func (t template) onStatusURL(address string, named values) (string, error) {
+	after, err := template{parts: t.parts[2:]}.segments(named)
+	if err != nil {
+		return "", err
+	}
+	if t.parts[1].filter != filterParent {
+		return extend(address, after), nil
+	}
+	parent, err := parentOf(address)
+	if err != nil {
+		return "", err
+	}
+	return parent + after, nil
+}
+
+// parentOf is a URL without its last segment and its query.
+func parentOf(address string) (string, error) {
+	address, _, _ = strings.Cut(address, "?")
+	_, path, _ := strings.Cut(address, "://")
+	if !strings.Contains(strings.TrimSuffix(path, "/"), "/") {
+		return "", &URLRejectedError{Rule: "has no path, of which the table would leave the last segment out"}
+	}
+	address = strings.TrimSuffix(address, "/")
+	return address[:strings.LastIndexByte(address, '/')], nil
 }

@@ -153,6 +153,8 @@ type JobFact struct {
 	Unproven []string `json:"unproven,omitempty"`
 	// OtherJob says that the answer is about another job than the one asked for.
 	OtherJob bool `json:"other_job,omitempty"`
+	// Cancellable says whether the provider would take a cancel now, where its answer tells. Null: it does not tell.
+	Cancellable *bool `json:"cancellable,omitempty"`
 	// Result holds the references by their names in the table, verbatim.
 	Result map[string]string `json:"result,omitempty"`
 	Error  ProviderError     `json:"error,omitzero"`
