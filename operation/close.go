@@ -41,6 +41,16 @@ func (o *Operation) acceptResult(now time.Time) {
 	}
 }
 
+// NeverBegan is the outcome of a wait that was told to stop before it was prepared. It has no audit.
+func NeverBegan(spec wire.Spec, openedAt, now time.Time) wire.Outcome {
+	return wire.Outcome{
+		Status: wire.StatusUnresolved, Reason: wire.ReasonWaitCancelled,
+		OperationID: spec.OperationID, Provider: spec.Provider, Account: spec.Account, ProviderJobID: spec.ProviderJobID,
+		Result: map[string]string{}, Notes: []string{}, Answers: map[string]int{},
+		OpenedAt: openedAt.UTC(), ClosedAt: now.UTC(),
+	}
+}
+
 // decided fixes how the wait ends. The counts and the audit head are added by finish, when nothing more can be noted.
 func (o *Operation) decided(now time.Time, status wire.OutcomeStatus, reason wire.Reason, detail string) {
 	spec := o.rec.Prepared.Spec

@@ -3,8 +3,10 @@ package workflows
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
+	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -27,12 +29,18 @@ const (
 // AwaitJob waits for one external job. Its first input is a wire.Spec; the second is the record of the run before, and
 // only a run that continues another has it. It completes with an outcome however the wait was decided, and fails only
 // with the application error InvalidSpec.
-func AwaitJob(ctx workflow.Context, spec converter.RawValue, carried *wire.Record) (*wire.Outcome, error) {
+//
+// Both are taken raw: a spec is decoded strictly, and an input of another shape is an invalid spec and no riddle.
+func AwaitJob(ctx workflow.Context, spec, carried converter.RawValue) (*wire.Outcome, error) {
 	wait := newAwait(ctx, spec)
-	if err := wait.setup(carried); err != nil {
+	switch err := wait.setup(carried); {
+	case temporal.IsCanceledError(err):
+		return wait.neverBegan()
+	case err != nil:
 		return nil, wait.fail(err)
+	default:
+		return wait.run()
 	}
-	return wait.run()
 }
 
 // await is one run of the wait for a job.
@@ -58,7 +66,7 @@ func newAwait(root workflow.Context, spec converter.RawValue) *await {
 }
 
 // setup opens the wait, or takes up the record of the run before.
-func (a *await) setup(carried *wire.Record) error {
+func (a *await) setup(carried converter.RawValue) error {
 	if err := a.handleQueries(); err != nil {
 		return err
 	}
@@ -66,19 +74,28 @@ func (a *await) setup(carried *wire.Record) error {
 		return err
 	}
 	info := workflow.GetInfo(a.ctx)
-	if carried != nil {
-		if info.ContinuedExecutionRunID == "" {
-			return invalidSpec("the second input belongs to a run that continues another; start with the spec alone")
-		}
-		a.op = operation.Resume(*carried)
-		a.requestsBefore = carried.Counters.StatusRequestsUsed
-		return nil
+	if record := carried.Payload().GetData(); len(record) > 0 {
+		return a.resume(info, record)
 	}
 	prepared, err := a.prepare(info)
 	if err != nil {
 		return err
 	}
 	a.op = operation.Open(prepared, firstRunID(info), info.WorkflowStartTime, workflow.Now(a.ctx))
+	return nil
+}
+
+// resume takes up the record of the run before. Nobody else may bring one.
+func (a *await) resume(info *workflow.Info, record []byte) error {
+	if info.ContinuedExecutionRunID == "" {
+		return invalidSpec("spec: there is a second input, which only a run that continues another has; start with the spec alone")
+	}
+	var carried wire.Record
+	if err := json.Unmarshal(record, &carried); err != nil {
+		return fmt.Errorf("record of the run before: %w", err)
+	}
+	a.op = operation.Resume(carried)
+	a.requestsBefore = carried.Counters.StatusRequestsUsed
 	return nil
 }
 
@@ -176,7 +193,18 @@ func (a *await) continueAsNew() error {
 	if err := a.handlersReturn(); err != nil {
 		return err
 	}
-	return workflow.NewContinueAsNewError(a.ctx, wire.WorkflowAwaitJob, a.spec, a.op.Record())
+	record, err := json.Marshal(a.op.Record())
+	if err != nil {
+		return fmt.Errorf("record for the next run: %w", err)
+	}
+	return workflow.NewContinueAsNewError(a.ctx, wire.WorkflowAwaitJob, a.spec, rawJSON(record))
+}
+
+// rawJSON is a value in the one form in which a wait reads its inputs, whatever converter the worker has.
+func rawJSON(data []byte) converter.RawValue {
+	return converter.NewRawValue(&commonpb.Payload{
+		Metadata: map[string][]byte{converter.MetadataEncoding: []byte(converter.MetadataEncodingJSON)}, Data: data,
+	})
 }
 
 func (a *await) close(command operation.Close) (*wire.Outcome, error) {
@@ -185,6 +213,16 @@ func (a *await) close(command operation.Close) (*wire.Outcome, error) {
 		return nil, err
 	}
 	return &command.Outcome, nil
+}
+
+// neverBegan is the outcome of a wait that was cancelled before prepare had an answer: nothing was sent (R48).
+func (a *await) neverBegan() (*wire.Outcome, error) {
+	spec, err := wire.DecodeSpec(a.spec.Payload().GetData())
+	if err != nil {
+		return nil, a.fail(invalidSpec(err.Error()))
+	}
+	outcome := operation.NeverBegan(spec, workflow.GetInfo(a.ctx).WorkflowStartTime, workflow.Now(a.ctx))
+	return &outcome, a.fail(nil)
 }
 
 // fail ends a wait that never began. Updates that came in the meantime are told so.
@@ -202,12 +240,11 @@ func (a *await) handlersReturn() error {
 	return workflow.Await(a.ctx, func() bool { return workflow.AllHandlersFinished(a.ctx) })
 }
 
-// prepare validates the spec and takes the snapshot that the wait runs by. Nothing has been sent yet, so that a
-// cancellation here simply ends the workflow as cancelled.
+// prepare validates the spec and takes the snapshot that the wait runs by.
 func (a *await) prepare(info *workflow.Info) (wire.Prepared, error) {
 	spec := a.spec.Payload().GetData()
-	if len(spec) > 0 && !json.Valid(spec) {
-		return wire.Prepared{}, invalidSpec("spec: the input is not valid JSON; start with one JSON object") // no activity could be given it
+	if !json.Valid(spec) { // no activity could be given it
+		return wire.Prepared{}, invalidSpec("spec: the input is missing or not valid JSON; start with one JSON object")
 	}
 	future := a.executePrepare(wire.PrepareRequest{
 		Spec:          json.RawMessage(spec),

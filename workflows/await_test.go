@@ -72,11 +72,13 @@ func TestTwoThousandPollsContinueAsNew(t *testing.T) {
 
 func TestOnlyAContinuedRunMayBringARecord(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
-	w.ExecuteWorkflow(wire.WorkflowAwaitJob, spec(), wire.Record{Phase: wire.PhasePolling})
-	require.ErrorContains(t, w.GetWorkflowError(), "start with the spec alone")
-	requireInvalidSpec(t, w.GetWorkflowError())
-	require.Empty(t, w.polls)
+	for _, second := range []any{wire.Record{Phase: wire.PhasePolling}, 3, map[string]any{}} {
+		w := newWorld(t, nil)
+		w.ExecuteWorkflow(wire.WorkflowAwaitJob, spec(), second)
+		require.ErrorContains(t, w.GetWorkflowError(), "start with the spec alone")
+		requireInvalidSpec(t, w.GetWorkflowError())
+		require.Empty(t, w.polls)
+	}
 }
 
 // R28: what cannot be run fails with one clear line and sends nothing.
@@ -180,6 +182,24 @@ func TestCancellingTheWorkflowStopsWaiting(t *testing.T) {
 		require.Equal(t, wire.ReasonWaitCancelled, outcome.Reason)
 		require.False(t, outcome.Undecided)
 	})
+}
+
+// R48: a wait that is cancelled while prepare has no answer yet has sent nothing, and ends with an outcome all the same.
+func TestCancellingBeforeTheWaitBegan(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.unprepared = errors.New("visibility is down")
+	var refused *answer
+	w.RegisterDelayedCallback(func() {
+		refused = w.decide(wire.Decision{Kind: wire.DecisionCancel, DecisionID: "d", DecidedBy: "ana", Comment: "too early"})
+	}, 10*time.Second)
+	w.RegisterDelayedCallback(w.CancelWorkflow, time.Minute)
+	outcome := w.run(spec())
+	require.Equal(t, wire.StatusUnresolved, outcome.Status)
+	require.Equal(t, wire.ReasonWaitCancelled, outcome.Reason)
+	require.Equal(t, "report-1", outcome.OperationID)
+	require.Equal(t, wire.RefusalNotOpen, refusalOf(t, refused.err).Reason)
+	require.Empty(t, w.polls)
 }
 
 // T6, R37: a slow message does not move the window; its lapse is not a refusal.

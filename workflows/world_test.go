@@ -38,6 +38,8 @@ type world struct {
 	// knowledge is what prepare knows; registered says that the search attributes are.
 	knowledge  operation.Knowledge
 	registered bool
+	// unprepared is why prepare has no answer.
+	unprepared error
 	// later runs ten minutes into the next run that continues this one.
 	later func()
 
@@ -86,6 +88,9 @@ func (w *world) registerActivities() {
 }
 
 func (w *world) prepare(_ context.Context, request wire.PrepareRequest) (wire.Prepared, error) {
+	if w.unprepared != nil {
+		return wire.Prepared{}, w.unprepared
+	}
 	spec, err := wire.DecodeSpec(request.Spec)
 	if err != nil {
 		return wire.Prepared{}, temporal.NewNonRetryableApplicationError(err.Error(), wire.ErrorInvalidSpec, nil)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	commonpb "go.temporal.io/api/common/v1"
@@ -136,15 +137,27 @@ func (a *app) tell(told story) {
 	for _, gap := range told.Missing {
 		_, _ = fmt.Fprintf(a.out, "entries %d to %d can no longer be shown: their runs are past the namespace's retention\n", gap.FromSeq, gap.ToSeq)
 	}
-	day := ""
-	for _, entry := range told.Entries {
-		if today := entry.At.UTC().Format("2006-01-02"); today != day {
-			day = today
-			_, _ = fmt.Fprintf(a.out, "%s (UTC)\n", day)
+	for rest := told.Entries; len(rest) > 0; {
+		day := firstDay(rest)
+		rest = rest[len(day):]
+		_, _ = fmt.Fprintf(a.out, "%s (UTC)\n", dateOf(day[0]))
+		for _, line := range operation.StoryOf(day) {
+			_, _ = fmt.Fprintln(a.out, line)
 		}
-		_, _ = fmt.Fprintln(a.out, operation.Story(entry))
 	}
 	if told.BrokenAt == 0 {
 		a.say("%d entries, hash chain verified, head %s", len(told.Entries), told.Head)
 	}
 }
+
+// firstDay is the first entries that fall on one day, which the lines of a story do not name.
+func firstDay(entries []wire.Entry) []wire.Entry {
+	for i, entry := range entries {
+		if dateOf(entry) != dateOf(entries[0]) {
+			return entries[:i]
+		}
+	}
+	return entries
+}
+
+func dateOf(entry wire.Entry) string { return entry.At.UTC().Format(time.DateOnly) }

@@ -159,8 +159,8 @@ func (s *stage) retell(ctx context.Context, screen *screen, story *tale) error {
 		return err
 	}
 	screen.print("\nEvery decision is on record with its cause. The audit of %q:\n\n", story.label)
-	for _, entry := range told.Entries {
-		screen.print("  %s\n", operation.Story(entry))
+	for _, line := range operation.StoryOf(told.Entries) {
+		screen.print("  %s\n", line)
 	}
 	if told.BrokenAt != 0 {
 		return fmt.Errorf("demo: the audit's hash chain breaks at entry %d", told.BrokenAt)
