@@ -14,7 +14,7 @@ import (
 // builder compiles a document into a table and collects what is wrong with it.
 type builder struct {
 	*decoder
-	doc   *document
+	doc   *Document
 	table *Table
 }
 
@@ -103,7 +103,7 @@ func (b *builder) buildParams() {
 	}
 }
 
-func (b *builder) buildParam(name string, declared param) {
+func (b *builder) buildParam(name string, declared ParamDoc) {
 	path := "params." + name
 	if !nameShape.MatchString(name) {
 		b.fail(path, "param %q: write a lower-case name like owner", name)
@@ -299,7 +299,7 @@ func (b *builder) buildCodes() {
 	}
 }
 
-func (b *builder) codeMeaning(path string, written codeDoc) *codeMeaning {
+func (b *builder) codeMeaning(path string, written CodeDoc) *codeMeaning {
 	b.cite(path, written.Source)
 	meaning := &codeMeaning{
 		name: written.Name, onlyIf: b.expression(path+".only_if", written.OnlyIf, wantsBool),
@@ -312,7 +312,7 @@ func (b *builder) codeMeaning(path string, written codeDoc) *codeMeaning {
 	return meaning
 }
 
-func (b *builder) checkCodeBody(path string, written codeDoc) {
+func (b *builder) checkCodeBody(path string, written CodeDoc) {
 	read := written.ReadAs == "body"
 	switch {
 	case read && (written.Body == "ignored" || written.Name != ""):

@@ -43,7 +43,7 @@ var (
 	units   = append([]string{unitS, unitMS}, formats...)
 )
 
-func (b *builder) moment(path string, written *timeDoc) *moment {
+func (b *builder) moment(path string, written *TimeDoc) *moment {
 	if written == nil {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (b *builder) optional(path string, value *int, least, most int) {
 }
 
 // seconds reads a number of seconds that is the provider's word; 0 where nothing is written.
-func (b *builder) seconds(path string, written *secondsDoc, most int) int {
+func (b *builder) seconds(path string, written *SecondsDoc, most int) int {
 	if written == nil {
 		return 0
 	}

@@ -181,7 +181,7 @@ func (b *builder) buildAuth() {
 	}
 	for i, one := range written {
 		path := fmt.Sprintf("request.auth[%d]", i)
-		if slices.ContainsFunc(written[:i], func(other authDoc) bool { return other.Scheme == one.Scheme }) {
+		if slices.ContainsFunc(written[:i], func(other AuthDoc) bool { return other.Scheme == one.Scheme }) {
 			b.fail(path, "request: auth: scheme %q stands twice; a credential chooses by this word, keep one", one.Scheme)
 		}
 		if one.Scheme == schemeNone {
@@ -192,7 +192,7 @@ func (b *builder) buildAuth() {
 	}
 }
 
-func (b *builder) auth(path string, written authDoc) Auth {
+func (b *builder) auth(path string, written AuthDoc) Auth {
 	if written.Name != "" && !headerShape.MatchString(written.Name) && written.Scheme == schemeHeader {
 		b.fail(path+".name", "request: auth: %q is no header name", written.Name)
 	}
@@ -246,7 +246,7 @@ func (b *builder) buildCancel() {
 	}
 }
 
-func (b *builder) cancelCall(written *cancelDoc) call {
+func (b *builder) cancelCall(written *CancelDoc) call {
 	made := call{
 		method: written.Method, url: b.requestURL("cancel.url", written.URL, b.table.reach.polls || b.doc.NextURL != ""),
 		query: b.templates("cancel.query", written.Query), headers: b.headers("cancel.headers", written.Headers),

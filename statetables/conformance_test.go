@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io/fs"
 	"maps"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,23 +15,19 @@ import (
 )
 
 // documentOf is a table as it is written; its file has the provider's name.
-func documentOf(tb testing.TB, provider string) document {
+func documentOf(tb testing.TB, provider string) Document {
 	tb.Helper()
 	data, err := fs.ReadFile(Builtin(), provider+".yaml")
 	if err != nil {
 		data, err = fs.ReadFile(Demo(), provider+".yaml")
 	}
 	require.NoError(tb, err)
-	var doc document
-	decoder := &decoder{lines: map[string]int{}}
-	root, fault := parseYAML(data)
-	require.Nil(tb, fault)
-	decoder.decode(root, "", reflect.ValueOf(&doc).Elem())
+	doc, _, decoder := decodeTable(data)
 	require.Empty(tb, decoder.faults)
 	return doc
 }
 
-func examplesOf(tb testing.TB, provider string) []exampleDoc {
+func examplesOf(tb testing.TB, provider string) []ExampleDoc {
 	tb.Helper()
 	return documentOf(tb, provider).Examples
 }
@@ -47,7 +42,7 @@ type answered struct {
 	listed bool
 }
 
-func answersOf(tb testing.TB, found *Table, doc document) []answered {
+func answersOf(tb testing.TB, found *Table, doc Document) []answered {
 	tb.Helper()
 	var all []answered
 	for _, example := range doc.Examples {
@@ -105,7 +100,7 @@ var hostiles = []hostile{
 // everything needs none.
 func TestBrokenBodiesAreMalformed(t *testing.T) {
 	t.Parallel()
-	everyBuiltin(t, func(t *testing.T, found *Table, doc document) {
+	everyBuiltin(t, func(t *testing.T, found *Table, doc Document) {
 		t.Helper()
 		meaning, given := found.meaning(200)
 		for _, answer := range answersOf(t, found, doc) {
@@ -129,7 +124,7 @@ func mayLack(meaning *codeMeaning, hostile hostile) bool {
 	return meaning.ignoreBody || hostile.want == wire.MalformedEmptyBody && (meaning.mayBeEmpty || !meaning.readBody)
 }
 
-func everyBuiltin(t *testing.T, check func(*testing.T, *Table, document)) {
+func everyBuiltin(t *testing.T, check func(*testing.T, *Table, Document)) {
 	t.Helper()
 	set := loadAll(t)
 	for _, provider := range set.Providers() {
@@ -162,7 +157,7 @@ var restatements = []restated{
 // R3, R7: where a table reads its state from a list, it waits in nothing else, unless the provider documents that it may.
 func TestUnknownStatesDoNotWait(t *testing.T) {
 	t.Parallel()
-	everyBuiltin(t, func(t *testing.T, found *Table, doc document) {
+	everyBuiltin(t, func(t *testing.T, found *Table, doc Document) {
 		t.Helper()
 		way := wayToState(doc)
 		if way == nil {
@@ -188,7 +183,7 @@ func TestUnknownStatesDoNotWait(t *testing.T) {
 }
 
 // documented says whether the table as it is written covers waiting with this value: a word that is not listed, or none.
-func documented(doc document, value any) bool {
+func documented(doc Document, value any) bool {
 	switch value.(type) {
 	case string:
 		return unlistedIn(doc).Waits()
@@ -199,7 +194,7 @@ func documented(doc document, value any) bool {
 	}
 }
 
-func unlistedIn(doc document) wire.Category {
+func unlistedIn(doc Document) wire.Category {
 	if doc.UnknownStates != nil && doc.UnknownStates.ReadAs == "pending" {
 		return wire.CategoryPending
 	}
@@ -209,7 +204,7 @@ func unlistedIn(doc document) wire.Category {
 var ways = regexp.MustCompile(`body(?:\.[A-Za-z_][A-Za-z0-9_]*|\["[^"\\]+"\])+`)
 
 // wayToState is the last way into the body that the state's expression names.
-func wayToState(doc document) []string {
+func wayToState(doc Document) []string {
 	named := ways.FindAllString(doc.State, -1)
 	if len(named) == 0 {
 		return nil
@@ -258,7 +253,7 @@ func TestRestatedDemo(t *testing.T) {
 // R3, S1: another case is another state, except where the provider says otherwise.
 func TestCaseIsExact(t *testing.T) {
 	t.Parallel()
-	everyBuiltin(t, func(t *testing.T, found *Table, doc document) {
+	everyBuiltin(t, func(t *testing.T, found *Table, doc Document) {
 		t.Helper()
 		for _, state := range slices.Collect(maps.Values(found.states)) {
 			for _, other := range []string{strings.ToUpper(state.spelling), strings.ToLower(state.spelling)} {
@@ -279,7 +274,7 @@ func TestCaseIsExact(t *testing.T) {
 // R6, S9: an answer about another job says so, in every example that names the job.
 func TestAnotherJobIsSeen(t *testing.T) {
 	t.Parallel()
-	everyBuiltin(t, func(t *testing.T, found *Table, doc document) {
+	everyBuiltin(t, func(t *testing.T, found *Table, doc Document) {
 		t.Helper()
 		if found.jobID == nil {
 			t.Skip("the answers of this provider do not name the job")
@@ -310,7 +305,7 @@ func namesJob(found *Table, response Response) bool {
 // R7: a byte-order mark changes nothing.
 func TestByteOrderMarkIsTolerated(t *testing.T) {
 	t.Parallel()
-	everyBuiltin(t, func(t *testing.T, found *Table, doc document) {
+	everyBuiltin(t, func(t *testing.T, found *Table, doc Document) {
 		t.Helper()
 		for _, answer := range answersOf(t, found, doc) {
 			asked := answer.asked
@@ -326,7 +321,7 @@ func TestByteOrderMarkIsTolerated(t *testing.T) {
 // Every category that a built-in table can give is shown by an example of it.
 func TestEveryCategoryHasAnExample(t *testing.T) {
 	t.Parallel()
-	everyBuiltin(t, func(t *testing.T, found *Table, doc document) {
+	everyBuiltin(t, func(t *testing.T, found *Table, doc Document) {
 		t.Helper()
 		shown := map[string]bool{}
 		for _, example := range doc.Examples {

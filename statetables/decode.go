@@ -49,8 +49,8 @@ func (d *decoder) decode(node *yaml.Node, path string, into reflect.Value) {
 		d.decodeRaw(node, into)
 		return
 	}
-	if one, ok := into.Addr().Interface().(*authDocs); ok && node.Kind == yaml.MappingNode {
-		*one = make(authDocs, 1)
+	if one, ok := into.Addr().Interface().(*AuthDocs); ok && node.Kind == yaml.MappingNode {
+		*one = make(AuthDocs, 1)
 		d.decode(node, path+"[0]", into.Index(0))
 		return
 	}
@@ -105,7 +105,7 @@ func (d *decoder) keys(node *yaml.Node) map[string]*yaml.Node {
 }
 
 func (d *decoder) decodeStruct(node *yaml.Node, path string, into reflect.Value) {
-	if ref, ok := into.Addr().Interface().(*refDoc); ok && node.Kind == yaml.ScalarNode {
+	if ref, ok := into.Addr().Interface().(*RefDoc); ok && node.Kind == yaml.ScalarNode {
 		d.decodeScalar(node, path, reflect.ValueOf(&ref.Read).Elem())
 		return
 	}

@@ -2,97 +2,104 @@ package statetables
 
 import "go.yaml.in/yaml/v3"
 
-// document is one table file as it is written. Its field tags are the keys of the format; docs/state-tables.md explains
-// them. A text that is an expression is CEL; a text that is a template names values in braces.
-type document struct {
-	Provider        string              `yaml:"provider"`
-	Title           string              `yaml:"title"`
-	Sources         map[string]source   `yaml:"sources"`
-	ReadOnly        *attestation        `yaml:"read_only"`
-	Params          map[string]param    `yaml:"params"`
-	AccountMustBe   string              `yaml:"account_must_be"`
-	Request         requestDoc          `yaml:"request"`
-	ConsoleURL      string              `yaml:"console_url"`
-	HTTPCodes       map[string]codeDoc  `yaml:"http_codes"`
-	NotFound        *notFoundDoc        `yaml:"not_found"`
-	JobID           string              `yaml:"job_id"`
-	State           string              `yaml:"state"`
-	CaseInsensitive *citation           `yaml:"case_insensitive"`
-	Rules           []ruleDoc           `yaml:"rules"`
-	States          map[string][]string `yaml:"states"`
-	UnknownStates   *stance             `yaml:"unknown_states"`
-	AbsentState     *stance             `yaml:"absent_state"`
-	SuccessRequires map[string]string   `yaml:"success_requires"`
-	Result          map[string]refDoc   `yaml:"result"`
-	Error           errorDoc            `yaml:"error"`
-	Progress        string              `yaml:"progress"`
-	UpdatedAt       *timeDoc            `yaml:"updated_at"`
-	ExpiresAt       *timeDoc            `yaml:"expires_at"`
-	NextURL         string              `yaml:"next_url"`
-	RequestID       string              `yaml:"request_id"`
-	Hints           []hintDoc           `yaml:"hints"`
-	Cancel          *cancelDoc          `yaml:"cancel"`
-	Schedule        scheduleDoc         `yaml:"schedule"`
-	Submission      *submissionDoc      `yaml:"submission"`
-	Retention       *keepDoc            `yaml:"retention"`
-	RateLimits      []saying            `yaml:"rate_limits"`
-	ExampleJob      exampleJob          `yaml:"example_job"`
-	Examples        []exampleDoc        `yaml:"examples"`
+// Document is one table file as it is written. Its field tags are the keys of the format; docs/state-tables.md explains
+// them, and what they may hold. A text that is an expression is CEL; a text that is a template names values in braces.
+type Document struct {
+	Provider        string               `yaml:"provider"`
+	Title           string               `yaml:"title"`
+	Sources         map[string]SourceDoc `yaml:"sources"`
+	ReadOnly        *AttestationDoc      `yaml:"read_only"`
+	Params          map[string]ParamDoc  `yaml:"params"`
+	AccountMustBe   string               `yaml:"account_must_be"`
+	Request         RequestDoc           `yaml:"request"`
+	ConsoleURL      string               `yaml:"console_url"`
+	HTTPCodes       map[string]CodeDoc   `yaml:"http_codes"`
+	NotFound        *NotFoundDoc         `yaml:"not_found"`
+	JobID           string               `yaml:"job_id"`
+	State           string               `yaml:"state"`
+	CaseInsensitive *CitationDoc         `yaml:"case_insensitive"`
+	Rules           []RuleDoc            `yaml:"rules"`
+	States          map[string][]string  `yaml:"states"`
+	UnknownStates   *StanceDoc           `yaml:"unknown_states"`
+	AbsentState     *StanceDoc           `yaml:"absent_state"`
+	SuccessRequires map[string]string    `yaml:"success_requires"`
+	Result          map[string]RefDoc    `yaml:"result"`
+	Error           ErrorDoc             `yaml:"error"`
+	Progress        string               `yaml:"progress"`
+	UpdatedAt       *TimeDoc             `yaml:"updated_at"`
+	ExpiresAt       *TimeDoc             `yaml:"expires_at"`
+	NextURL         string               `yaml:"next_url"`
+	RequestID       string               `yaml:"request_id"`
+	Hints           []HintDoc            `yaml:"hints"`
+	Cancel          *CancelDoc           `yaml:"cancel"`
+	Schedule        ScheduleDoc          `yaml:"schedule"`
+	Submission      *SubmissionDoc       `yaml:"submission"`
+	Retention       *KeepDoc             `yaml:"retention"`
+	RateLimits      []SayingDoc          `yaml:"rate_limits"`
+	ExampleJob      ExampleJobDoc        `yaml:"example_job"`
+	Examples        []ExampleDoc         `yaml:"examples"`
 }
 
-// source is where facts were read: At names the page or file, Read the day.
-type source struct {
+// SourceDoc is where facts were read: At names the page or file, Read the day.
+type SourceDoc struct {
 	At   string `yaml:"at"`
 	Read string `yaml:"read"`
 }
 
-// attestation says why the status GET is known to observe only.
-type attestation struct {
+// AttestationDoc says why the status GET is known to observe only.
+type AttestationDoc struct {
 	Source string `yaml:"source"`
 	Tried  string `yaml:"tried"`
 }
 
-type citation struct {
+// CitationDoc names the source of a fact that is only true or not.
+type CitationDoc struct {
 	Source string `yaml:"source"`
 }
 
-type stance struct {
+// StanceDoc is what something that the states do not list is read as.
+type StanceDoc struct {
 	ReadAs string `yaml:"read_as"`
 	Source string `yaml:"source"`
 }
 
-type saying struct {
+// SayingDoc is a source's word for people.
+type SayingDoc struct {
 	Says   string `yaml:"says"`
 	Source string `yaml:"source"`
 }
 
-type param struct {
+// ParamDoc is a value that a spec must bring, unless it has a default.
+type ParamDoc struct {
 	Pattern string  `yaml:"pattern"`
 	About   string  `yaml:"about"`
 	Default *string `yaml:"default"`
 }
 
-type requestDoc struct {
+// RequestDoc is the status GET.
+type RequestDoc struct {
 	Method              string            `yaml:"method"`
 	URL                 string            `yaml:"url"`
 	StatusURLQuery      []string          `yaml:"status_url_query"`
 	Query               map[string]string `yaml:"query"`
 	Headers             map[string]string `yaml:"headers"`
 	Origins             []string          `yaml:"origins"`
-	Auth                authDocs          `yaml:"auth"`
+	Auth                AuthDocs          `yaml:"auth"`
 	AllowPrivateNetwork bool              `yaml:"allow_private_network"`
 }
 
-// authDocs is a list, or the mapping of its only element.
-type authDocs []authDoc
+// AuthDocs is a list, or the mapping of its only element.
+type AuthDocs []AuthDoc
 
-type authDoc struct {
+// AuthDoc is one way in which the provider takes a credential.
+type AuthDoc struct {
 	Scheme string `yaml:"scheme"`
 	Name   string `yaml:"name"`
 	Prefix string `yaml:"prefix"`
 }
 
-type codeDoc struct {
+// CodeDoc is what an HTTP code says of the job. OnlyIf is a condition on the answer; without it the code always says so.
+type CodeDoc struct {
 	ReadAs string `yaml:"read_as"`
 	Name   string `yaml:"name"`
 	Body   string `yaml:"body"`
@@ -100,53 +107,61 @@ type codeDoc struct {
 	Source string `yaml:"source"`
 }
 
-type notFoundDoc struct {
-	Grace       *graceDoc     `yaml:"grace"`
-	Retention   *retentionDoc `yaml:"retention"`
-	AfterCancel *citation     `yaml:"after_cancel"`
+// NotFoundDoc is what 404 and 410 mean.
+type NotFoundDoc struct {
+	Grace       *GraceDoc     `yaml:"grace"`
+	Retention   *RetentionDoc `yaml:"retention"`
+	AfterCancel *CitationDoc  `yaml:"after_cancel"`
 }
 
-type graceDoc struct {
+// GraceDoc is how long, and how often, a job may not be found after its submission. A Count of 0 is any.
+type GraceDoc struct {
 	Seconds int    `yaml:"seconds"`
 	Count   int    `yaml:"count"`
 	Source  string `yaml:"source"`
 }
 
-type retentionDoc struct {
+// RetentionDoc is how long after its submission a job that is not found has expired.
+type RetentionDoc struct {
 	AfterSeconds int    `yaml:"after_seconds"`
 	Source       string `yaml:"source"`
 }
 
-type ruleDoc struct {
+// RuleDoc reads what the word of the state alone does not tell.
+type RuleDoc struct {
 	When   string `yaml:"when"`
 	ReadAs string `yaml:"read_as"`
 	Name   string `yaml:"name"`
 }
 
-// refDoc is an expression, or a mapping with the template of a derived URL.
-type refDoc struct {
+// RefDoc is an expression, or a mapping with the template of a derived URL.
+type RefDoc struct {
 	Read string `yaml:"read"`
 	URL  string `yaml:"url"`
 }
 
-type errorDoc struct {
+// ErrorDoc is the provider's own error.
+type ErrorDoc struct {
 	Code    string `yaml:"code"`
 	Message string `yaml:"message"`
 }
 
-type timeDoc struct {
+// TimeDoc is where a time stands and how it is written.
+type TimeDoc struct {
 	Read   string `yaml:"read"`
 	Format string `yaml:"format"`
 	Zone   string `yaml:"zone"`
 }
 
-type hintDoc struct {
+// HintDoc is where the provider says when it wants to be asked again, and in which unit.
+type HintDoc struct {
 	Read   string `yaml:"read"`
 	Unit   string `yaml:"unit"`
 	AtMost *int   `yaml:"at_most"`
 }
 
-type cancelDoc struct {
+// CancelDoc is the documented cancel call.
+type CancelDoc struct {
 	Method       string            `yaml:"method"`
 	URL          string            `yaml:"url"`
 	Query        map[string]string `yaml:"query"`
@@ -158,33 +173,36 @@ type cancelDoc struct {
 	States       []string          `yaml:"states"`
 	AllowedWhen  string            `yaml:"allowed_when"`
 	Destructive  bool              `yaml:"destructive"`
-	Confirm      confirmDoc        `yaml:"confirm"`
+	Confirm      ConfirmDoc        `yaml:"confirm"`
 	Source       string            `yaml:"source"`
 }
 
-type confirmDoc struct {
+// ConfirmDoc is what a cancel grants to see the cancellation confirmed.
+type ConfirmDoc struct {
 	Requests int `yaml:"requests"`
 	Seconds  int `yaml:"seconds"`
 }
 
-type scheduleDoc struct {
+// ScheduleDoc is advice on pacing, and two bounds that win over the spec.
+type ScheduleDoc struct {
 	InitialDelaySeconds   *int        `yaml:"initial_delay_seconds"`
 	BaseDelaySeconds      *int        `yaml:"base_delay_seconds"`
 	MaxDelaySeconds       *int        `yaml:"max_delay_seconds"`
 	MinDelaySeconds       *int        `yaml:"min_delay_seconds"`
 	RequestTimeoutSeconds *int        `yaml:"request_timeout_seconds"`
-	Floor                 *secondsDoc `yaml:"floor"`
-	Cap                   *secondsDoc `yaml:"cap"`
+	Floor                 *SecondsDoc `yaml:"floor"`
+	Cap                   *SecondsDoc `yaml:"cap"`
 }
 
-type secondsDoc struct {
+// SecondsDoc is a documented bound.
+type SecondsDoc struct {
 	Seconds int    `yaml:"seconds"`
 	Source  string `yaml:"source"`
 }
 
-// submissionDoc says whether the same submission, sent again, makes a second job. jobwait never submits; it is for those
+// SubmissionDoc says whether the same submission, sent again, makes a second job. jobwait never submits; it is for those
 // who do.
-type submissionDoc struct {
+type SubmissionDoc struct {
 	Idempotency string `yaml:"idempotency"`
 	Name        string `yaml:"name"`
 	MaxLength   int    `yaml:"max_length"`
@@ -192,30 +210,32 @@ type submissionDoc struct {
 	Note        string `yaml:"note"`
 }
 
-// keepDoc is how long a job or its result can be read.
-type keepDoc struct {
+// KeepDoc is how long a job or its result can be read.
+type KeepDoc struct {
 	Seconds    int    `yaml:"seconds"`
 	CountsFrom string `yaml:"counts_from"`
 	Source     string `yaml:"source"`
 	Note       string `yaml:"note"`
 }
 
-// exampleJob is the job that the examples of a table are about. What an example writes of its own stands in its place.
-type exampleJob struct {
+// ExampleJobDoc is the job that the examples of a table are about. What an example writes of its own stands in its place.
+type ExampleJobDoc struct {
 	ID        string            `yaml:"id"`
 	Account   string            `yaml:"account"`
 	Params    map[string]string `yaml:"params"`
 	StatusURL string            `yaml:"status_url"`
 }
 
-type exampleDoc struct {
-	Name  string     `yaml:"name"`
-	Job   exampleJob `yaml:"job"`
-	Given givenDoc   `yaml:"given"`
-	Want  wantDoc    `yaml:"want"`
+// ExampleDoc is one answer and what it must be read as.
+type ExampleDoc struct {
+	Name  string        `yaml:"name"`
+	Job   ExampleJobDoc `yaml:"job"`
+	Given GivenDoc      `yaml:"given"`
+	Want  WantDoc       `yaml:"want"`
 }
 
-type givenDoc struct {
+// GivenDoc is the answer of an example, and what had happened before it.
+type GivenDoc struct {
 	Status         *int              `yaml:"status"`
 	Headers        map[string]string `yaml:"headers"`
 	Body           *yaml.Node        `yaml:"body"`
@@ -226,9 +246,9 @@ type givenDoc struct {
 	AfterCancel    bool              `yaml:"after_cancel"`
 }
 
-// wantDoc is compared whole in answer, detail, category, raw_state, unproven, other_job, result, next_url and rejected;
+// WantDoc is compared whole in answer, detail, category, raw_state, unproven, other_job, result, next_url and rejected;
 // the others only where they are written.
-type wantDoc struct {
+type WantDoc struct {
 	Answer          string            `yaml:"answer"`
 	Detail          string            `yaml:"detail"`
 	Category        string            `yaml:"category"`
@@ -236,7 +256,7 @@ type wantDoc struct {
 	Unproven        []string          `yaml:"unproven"`
 	OtherJob        bool              `yaml:"other_job"`
 	Result          map[string]string `yaml:"result"`
-	Error           *errorDoc         `yaml:"error"`
+	Error           *ErrorDoc         `yaml:"error"`
 	Progress        *string           `yaml:"progress"`
 	UpdatedAt       *string           `yaml:"updated_at"`
 	ExpiresAt       *string           `yaml:"expires_at"`

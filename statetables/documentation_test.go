@@ -33,7 +33,7 @@ func TestDocumentedTableLoads(t *testing.T) {
 func TestReferenceIsComplete(t *testing.T) {
 	t.Parallel()
 	text := documentation(t)
-	words := append(keysOf(reflect.TypeFor[document]()), append(units, ownWords()...)...)
+	words := append(keysOf(reflect.TypeFor[Document]()), append(units, ownWords()...)...)
 	for _, word := range words {
 		require.Regexp(t, "[`{, ]"+regexp.QuoteMeta(word)+"[`}:, ]", text, "docs/state-tables.md does not explain %s", word)
 	}

@@ -42,19 +42,19 @@ func (b *builder) runExamples() {
 }
 
 // over is the job of all examples with what one of them writes of its own.
-func (j exampleJob) over(all exampleJob) exampleJob {
+func (j ExampleJobDoc) over(all ExampleJobDoc) ExampleJobDoc {
 	params := maps.Clone(all.Params)
 	if params == nil {
 		params = map[string]string{}
 	}
 	maps.Copy(params, j.Params)
-	return exampleJob{
+	return ExampleJobDoc{
 		ID: cmp.Or(j.ID, all.ID), Account: cmp.Or(j.Account, all.Account), Params: params,
 		StatusURL: cmp.Or(j.StatusURL, all.StatusURL),
 	}
 }
 
-func (j exampleJob) spec(provider string) wire.Spec {
+func (j ExampleJobDoc) spec(provider string) wire.Spec {
 	account := j.Account
 	if account == "" {
 		account = "account"
@@ -65,7 +65,7 @@ func (j exampleJob) spec(provider string) wire.Spec {
 	}
 }
 
-func (b *builder) runExample(path string, written *exampleDoc) {
+func (b *builder) runExample(path string, written *ExampleDoc) {
 	response, context, err := written.Given.answer()
 	if err != nil {
 		b.fail(path, "example %q: %s", written.Name, err)
@@ -83,7 +83,7 @@ func (b *builder) runExample(path string, written *exampleDoc) {
 }
 
 // answer is the HTTP answer of an example and the context in which it is read.
-func (g givenDoc) answer() (Response, wire.ReadingContext, error) {
+func (g GivenDoc) answer() (Response, wire.ReadingContext, error) {
 	response := Response{Status: 200, Header: map[string][]string{}, ReceivedAt: exampleAt}
 	if g.Status != nil {
 		response.Status = *g.Status
@@ -123,7 +123,7 @@ func bodyOf(node *yaml.Node) ([]byte, error) {
 }
 
 // differences tells, place by place, what was read and what was wanted.
-func (w wantDoc) differences(got wire.Observation) []string {
+func (w WantDoc) differences(got wire.Observation) []string {
 	job := wire.JobFact{}
 	if got.Job != nil {
 		job = *got.Job
@@ -147,7 +147,7 @@ func (w wantDoc) differences(got wire.Observation) []string {
 	return d.found
 }
 
-func (w wantDoc) compareOptional(d *differ, got wire.Observation, job wire.JobFact) {
+func (w WantDoc) compareOptional(d *differ, got wire.Observation, job wire.JobFact) {
 	if w.Error != nil {
 		d.compare("error.code", job.Error.Code, w.Error.Code)
 		d.compare("error.message", job.Error.Message, w.Error.Message)

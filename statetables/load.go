@@ -115,15 +115,20 @@ func loadFile(files fs.FS, name, file string) (*Table, []error) {
 		return nil, []error{fmt.Errorf("%s:1: %w", file, err)}
 	}
 	table, faults := parseTable(data)
+	if len(faults) > 0 {
+		return nil, located(file, faults)
+	}
+	return table, nil
+}
+
+// located are faults with their file and line, sorted.
+func located(file string, faults []fault) []error {
 	slices.SortFunc(faults, func(a, b fault) int { return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.text, b.text)) })
 	errs := make([]error, len(faults))
 	for i, fault := range faults {
 		errs[i] = fmt.Errorf("%s:%d: %s", file, fault.line, fault.text)
 	}
-	if len(errs) > 0 {
-		return nil, errs
-	}
-	return table, nil
+	return errs
 }
 
 func readLimited(files fs.FS, name string) ([]byte, error) {
@@ -143,24 +148,34 @@ func readLimited(files fs.FS, name string) ([]byte, error) {
 
 // parseTable decodes, compiles and checks one table and runs its examples.
 func parseTable(data []byte) (*Table, []fault) {
-	decoder := &decoder{lines: map[string]int{}}
-	var doc document
-	root, err := parseYAML(data)
-	if err != nil {
-		return nil, []fault{*err}
-	}
-	decoder.decode(root, "", reflect.ValueOf(&doc).Elem())
+	doc, _, decoder := decodeTable(data)
 	if len(decoder.faults) > 0 {
 		return nil, decoder.faults
 	}
-	builder := &builder{decoder: decoder, doc: &doc, table: &Table{}}
+	builder := &builder{decoder: decoder, doc: &doc, table: &Table{digest: digestOf(data)}}
 	builder.build()
-	sum := sha256.Sum256(data)
-	builder.table.digest = "sha256:" + hex.EncodeToString(sum[:])
 	if len(decoder.faults) == 0 {
 		builder.runExamples()
 	}
 	return builder.table, decoder.faults
+}
+
+// decodeTable reads a table as it is written. What is wrong with the writing is in the decoder.
+func decodeTable(data []byte) (Document, *yaml.Node, *decoder) {
+	decoder := &decoder{lines: map[string]int{}}
+	root, broken := parseYAML(data)
+	if broken != nil {
+		decoder.faults = []fault{*broken}
+		return Document{}, nil, decoder
+	}
+	var doc Document
+	decoder.decode(root, "", reflect.ValueOf(&doc).Elem())
+	return doc, root, decoder
+}
+
+func digestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // parseYAML reads one YAML document.

@@ -1,0 +1,92 @@
+package statetables
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// File is one table file as it is written, for those who want to know what a table says rather than what an answer means.
+// It is decoded and nothing more: Load finds out whether it is right.
+type File struct {
+	// Name is the file's, behind its source's.
+	Name string
+	// Digest is what Table.Digest gives.
+	Digest string
+	Table  Document
+
+	root *yaml.Node
+}
+
+// Files reads the table files of a source, sorted by provider.
+func Files(source Source) ([]File, error) {
+	names, err := tableFiles(source.FS)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", source.Name, err)
+	}
+	files := make([]File, len(names))
+	for i, name := range names {
+		if files[i], err = openFile(source, name); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Table.Provider, b.Table.Provider) })
+	return files, nil
+}
+
+func openFile(source Source, name string) (File, error) {
+	file := File{Name: path.Join(source.Name, name)}
+	data, err := readLimited(source.FS, name)
+	if err != nil {
+		return File{}, fmt.Errorf("%s:1: %w", file.Name, err)
+	}
+	doc, root, decoder := decodeTable(data)
+	if len(decoder.faults) > 0 {
+		return File{}, located(file.Name, decoder.faults)[0]
+	}
+	file.Digest, file.Table, file.root = digestOf(data), doc, root
+	return file, nil
+}
+
+// MarshalJSON is the table under the keys of its file and in their order. Numbers keep their digits; a text that YAML
+// would take for something else, such as a day, is a text.
+func (f File) MarshalJSON() ([]byte, error) {
+	return jsonOf(f.root, func(node *yaml.Node) (string, error) { return quote(node.Value) })
+}
+
+// Job is the job that the examples are about, as a spec names it. What else a spec needs is left empty.
+func (f File) Job() wire.Spec { return f.Table.ExampleJob.spec(f.Table.Provider) }
+
+// Example is one example of a table: an answer, the job it is about, and what it must be read as.
+type Example struct {
+	Name string
+	// Job names the job, as File.Job does.
+	Job      wire.Spec
+	Reading  wire.ReadingContext
+	Response Response
+	Want     WantDoc
+}
+
+// Examples are the table's, in their order. The error names one that cannot be served.
+func (f File) Examples() ([]Example, error) {
+	examples := make([]Example, len(f.Table.Examples))
+	for i, written := range f.Table.Examples {
+		response, reading, err := written.Given.answer()
+		if err != nil {
+			return nil, fmt.Errorf("%s: example %q: %w", f.Name, written.Name, err)
+		}
+		examples[i] = Example{
+			Name: written.Name, Job: written.Job.over(f.Table.ExampleJob).spec(f.Table.Provider),
+			Reading: reading, Response: response, Want: written.Want,
+		}
+	}
+	return examples, nil
+}
+
+// Differences tells, place by place, in what a reading is not the one that the example wants. None: it is.
+func (e Example) Differences(got wire.Observation) []string { return e.Want.differences(got) }
