@@ -109,7 +109,8 @@ func answersText(answers map[string]int) string {
 		return "none"
 	}
 	var parts []string
-	for _, kind := range slices.Sorted(maps.Keys(answers)) {
+	kinds := slices.Sorted(maps.Keys(answers)) //workflowcheck:ignore
+	for _, kind := range kinds {
 		parts = append(parts, fmt.Sprintf("%s x%d", kind, answers[kind]))
 	}
 	return strings.Join(parts, ", ")
