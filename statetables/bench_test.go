@@ -2,8 +2,11 @@ package statetables
 
 import (
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -50,7 +53,7 @@ func benchmarkBatch(b *testing.B, response Response) {
 func BenchmarkClassifyExamples(b *testing.B) {
 	for _, provider := range loadAll(b).Providers() {
 		found, doc := table(b, provider), documentOf(b, provider)
-		asked := targetOf(doc.ExampleJob.spec(provider))
+		asked := targetOf(doc.Examples[0].Job.over(doc.ExampleJob).spec(provider))
 		response, context, err := doc.Examples[0].Given.answer()
 		require.NoError(b, err)
 		b.Run(provider, func(b *testing.B) {
@@ -69,4 +72,76 @@ func BenchmarkLoadAll(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkClassifyEveryTable4KiB reads an answer of 4 KiB with every table and tells the median over all tables of their
+// medians, and the slowest of these. The answers are examples, filled up with what a table does not read.
+func BenchmarkClassifyEveryTable4KiB(b *testing.B) {
+	cases := filledAnswers(b)
+	spent := make([][]time.Duration, len(cases))
+	for b.Loop() {
+		for i, one := range cases {
+			begun := time.Now()
+			one.table.Classify(one.asked, one.context, one.response)
+			spent[i] = append(spent[i], time.Since(begun))
+		}
+	}
+	medians := make([]time.Duration, len(cases))
+	for i := range spent {
+		medians[i] = median(spent[i])
+	}
+	b.ReportMetric(float64(median(medians).Nanoseconds()), "ns/median")
+	b.ReportMetric(float64(slices.Max(medians).Nanoseconds()), "ns/slowest")
+}
+
+func median(of []time.Duration) time.Duration {
+	slices.Sort(of)
+	return of[len(of)/2]
+}
+
+type filledAnswer struct {
+	table *Table
+	answered
+}
+
+func filledAnswers(b *testing.B) []filledAnswer {
+	b.Helper()
+	var cases []filledAnswer
+	for _, provider := range loadAll(b).Providers() {
+		found := table(b, provider)
+		answers := answersOf(b, found, documentOf(b, provider))
+		if len(answers) == 0 {
+			continue
+		}
+		filled := answers[0]
+		filled.response.Body = fill(filled.response.Body, 4096)
+		got := found.Classify(filled.asked, filled.context, filled.response)
+		require.Equal(b, wire.AnswerRead, got.Answer, provider)
+		cases = append(cases, filledAnswer{table: found, answered: filled})
+	}
+	return cases
+}
+
+// fill makes an object so many bytes long.
+func fill(body []byte, length int) []byte {
+	var members strings.Builder
+	for i := 0; members.Len()+len(body) < length-80; i++ {
+		fmt.Fprintf(&members, `{"name":"item %03d","value":"what the table does not read"},`, i)
+	}
+	return first(`"filling":[` + members.String() + `0]`)(body)
+}
+
+// BenchmarkMemory tells what all loaded tables keep.
+func BenchmarkMemory(b *testing.B) {
+	var before, after runtime.MemStats
+	for b.Loop() {
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		set, err := Load(Source{FS: Builtin()}, Source{FS: Demo()})
+		require.NoError(b, err)
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		runtime.KeepAlive(set)
+	}
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/(1<<20), "MiB/set")
 }

@@ -278,16 +278,21 @@ func (b *builder) bodyTemplate(node *yaml.Node) *bodyTemplate {
 func (b *builder) checkCancelStates(states []string) {
 	names := map[string]bool{}
 	for _, listed := range b.table.states {
-		names[listed.spelling] = true
+		names[listed.spelling] = true // the empty word may be one
+	}
+	add := func(name string) {
+		if name != "" {
+			names[name] = true
+		}
 	}
 	for _, rule := range b.table.rules {
-		names[rule.name] = true
+		add(rule.name)
 	}
 	for _, code := range b.table.codes {
-		names[code.name] = true
+		add(code.name)
 	}
 	for i, state := range states {
-		if state == "" || !names[state] {
+		if !names[state] {
 			b.fail(fmt.Sprintf("cancel.states[%d]", i), "cancel: state %q is not among this table's states; write one of %s", state, list(slices.Sorted(maps.Keys(names))))
 		}
 	}

@@ -123,6 +123,8 @@ func checkKind(got *cel.Type, kind expressionKind) error {
 		return nil
 	case kind == wantsBool:
 		return fmt.Errorf("gives %s; a condition gives true or false", got)
+	case kind == wantsValue:
+		return fmt.Errorf("gives %s; a text, a number, a boolean, a list or an object is read", got)
 	default:
 		return fmt.Errorf("gives %s; a text, a number or a boolean is read", got)
 	}
@@ -136,13 +138,18 @@ var (
 	textKinds = []types.Kind{types.StringKind, types.IntKind, types.UintKind, types.DoubleKind, types.NullTypeKind}
 )
 
-// programOptions bound the work of expressions that iterate; counting it would slow down all others for nothing.
+// programOptions bound the work of expressions that iterate (counting it would slow down all others for nothing), and have
+// a constant pattern compiled once.
 func programOptions(checked *cel.Ast) []cel.ProgramOption {
-	loops := ast.MatchDescendants(ast.NavigateAST(checked.NativeRep()), ast.KindMatcher(ast.ComprehensionKind))
-	if len(loops) == 0 {
-		return nil
+	whole := ast.NavigateAST(checked.NativeRep())
+	var options []cel.ProgramOption
+	if len(ast.MatchDescendants(whole, ast.KindMatcher(ast.ComprehensionKind))) > 0 {
+		options = append(options, cel.CostLimit(maxCost))
 	}
-	return []cel.ProgramOption{cel.CostLimit(maxCost)}
+	if len(ast.MatchDescendants(whole, ast.FunctionMatcher("matches"))) > 0 {
+		options = append(options, cel.EvalOptions(cel.OptOptimize))
+	}
+	return options
 }
 
 // eval gives a value of the body's kinds. The error is errAbsent where the expression reaches for something that is not

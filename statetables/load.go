@@ -15,6 +15,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -61,27 +62,49 @@ func Load(sources ...Source) (*Set, error) {
 	files := map[string]string{}
 	var faults []error
 	for _, source := range sources {
-		names, err := tableFiles(source.FS)
+		read, err := loadSource(source)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("%s: %w", source.Name, err))
 		}
-		for _, name := range names {
-			file := path.Join(source.Name, name)
-			table, errs := loadFile(source.FS, name, file)
-			faults = append(faults, errs...)
-			if table == nil {
+		for _, one := range read {
+			faults = append(faults, one.faults...)
+			if one.table == nil {
 				continue
 			}
-			if other, ok := files[table.provider]; ok {
-				faults = append(faults, fmt.Errorf("%s:1: provider %q is in %s too; a provider has one table, remove one of them", file, table.provider, other))
+			provider := one.table.provider
+			if other, ok := files[provider]; ok {
+				faults = append(faults, fmt.Errorf("%s:1: provider %q is in %s too; a provider has one table, remove one of them", one.file, provider, other))
 			}
-			files[table.provider], set.tables[table.provider] = file, table
+			files[provider], set.tables[provider] = one.file, one.table
 		}
 	}
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
 	return set, nil
+}
+
+// loaded is one table file, read.
+type loaded struct {
+	file   string
+	table  *Table
+	faults []error
+}
+
+// loadSource reads the files of a source side by side, in the order of their names.
+func loadSource(source Source) ([]loaded, error) {
+	names, err := tableFiles(source.FS)
+	read := make([]loaded, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() {
+			file := path.Join(source.Name, name)
+			table, faults := loadFile(source.FS, name, file)
+			read[i] = loaded{file: file, table: table, faults: faults}
+		})
+	}
+	all.Wait()
+	return read, err
 }
 
 // Table is the table of a provider.
