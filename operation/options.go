@@ -76,10 +76,14 @@ func (o *Operation) credentialOption(grantable bool) wire.Option {
 	return wire.Option{Kind: wire.DecisionUseCredential}
 }
 
-// cancellable reports whether the provider documents a cancel call for the last known state (R43).
+// cancellable reports whether the provider documents a cancel call for the last known state, and does not say in its last
+// answer that it would refuse one (R43).
 func (o *Operation) cancellable() bool {
 	facts := o.rec.Prepared.Table.Cancel
 	if facts == nil {
+		return false
+	}
+	if job := o.lastJob(); job != nil && job.Cancellable != nil && !*job.Cancellable {
 		return false
 	}
 	return len(facts.States) == 0 || slices.Contains(facts.States, o.rec.LastRawState)

@@ -206,6 +206,18 @@ func TestOptionsPerReason(t *testing.T) {
 	}
 }
 
+// TestCancelIsOfferedUnlessTheAnswerRefusesIt is R43 where the provider's answers tell whether it would take a cancel.
+func TestCancelIsOfferedUnlessTheAnswerRefusesIt(t *testing.T) {
+	t.Parallel()
+	for told, offered := range map[*bool]bool{nil: true, new(true): true, new(false): false} {
+		seen := read("awaiting_review")
+		seen.Job.Cancellable = told
+		op := opened(t, cancelTable())
+		polled(t, op, result(seen))
+		require.Equal(t, offered, slices.Contains(kinds(op.Escalation().Options), wire.DecisionCancel))
+	}
+}
+
 // TestEveryReasonHasItsRow keeps the table of section 5 complete.
 func TestEveryReasonHasItsRow(t *testing.T) {
 	t.Parallel()
