@@ -19,7 +19,7 @@ import (
 // R46: in a namespace without the search attributes a wait is not blocked, and its outcome says so.
 func TestNamespaceWithoutSearchAttributes(t *testing.T) {
 	t.Parallel()
-	bare := bareNamespace(t, "bare")
+	bare := bareNamespace(t, afresh("bare-namespace"))
 	work(t, bare, bed.WorkerOptions{})
 	w := plan{job: "bare", bed: bare, script: waittest.Script(waittest.State("paused"), result("bare"))}.begin(t)
 	w.decide(extend(w.escalated().ID, "d-1"))
@@ -63,7 +63,7 @@ func TestSearchAttributes(t *testing.T) {
 	w.listed(waiting, 0)
 	w.listed(mine+" AND JobWaitPhase = 'polling' AND JobWaitReason IS NULL AND JobWaitDecideBy IS NULL", 1)
 	w.requests(2)
-	shared.Provider.Release("found")
+	shared.Provider.Release(w.job)
 	require.Equal(t, wire.StatusSucceeded, w.outcome().Status)
 	w.listed(mine+" AND JobWaitPhase = 'closed' AND JobWaitReason IS NULL AND JobWaitDecideBy IS NULL", 1)
 }

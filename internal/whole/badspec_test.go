@@ -122,7 +122,7 @@ func fieldsOf(t *testing.T, value any) fields {
 // startRaw starts a wait with whatever somebody takes for a spec, under the id that it asks for.
 func (w *wait) startRaw(queue string, input ...any) {
 	w.Helper()
-	options := client.StartWorkflowOptions{ID: "jobwait/demo-export/acct-42/" + wire.EscapeSegment(w.job), TaskQueue: queue}
+	options := client.StartWorkflowOptions{ID: wire.WorkflowID("demo-export", "acct-42", w.job), TaskQueue: queue}
 	if len(input) > 0 {
 		if spec, ok := input[0].(fields); ok {
 			text := func(name string) string { s, _ := spec[name].(string); return s }
@@ -142,13 +142,13 @@ func TestInputsThatAreNoSpecs(t *testing.T) {
 		input []any
 		want  string
 	}{
-		"nothing":       {nil, "a JSON object is wanted, got null"},
-		"null":          {[]any{nil}, "a JSON object is wanted, got null"},
+		"nothing":       {nil, "the input is missing or not valid JSON; start with one JSON object"},
+		"null":          {[]any{nil}, "the input is missing or not valid JSON; start with one JSON object"},
 		"text":          {[]any{"exp_71c"}, "a JSON object is wanted, got a string"},
 		"list":          {[]any{[]int{1}}, "a JSON object is wanted, got a list"},
-		"bytes":         {[]any{[]byte{0xff, 0xfe}}, "not valid JSON"},
+		"bytes":         {[]any{[]byte{0xff, 0xfe}}, "not valid JSON; start with one JSON object"},
 		"given twice":   {[]any{json.RawMessage(`{"provider":"a","provider":"b"}`)}, `field "provider" is given twice`},
-		"forged record": {[]any{fieldsOf(t, shared.Spec("input-forged%20record")), wire.Record{Phase: wire.PhaseClosed}}, "second input belongs to a run that continues another"},
+		"forged record": {[]any{fieldsOf(t, shared.Spec("input-forged%20record")), wire.Record{Phase: wire.PhaseClosed}}, "a second input, which only a run that continues another has"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -166,7 +166,7 @@ func TestJobIDsWithSlashes(t *testing.T) {
 		t.Run(wire.EscapeSegment(job), func(t *testing.T) {
 			t.Parallel()
 			w := plan{job: job, script: waittest.Script(result("x"))}.begin(t)
-			require.Equal(t, "jobwait/demo-export/acct-42/"+wire.EscapeSegment(job), w.id())
+			require.Equal(t, "jobwait/demo-export/acct-42/"+wire.EscapeSegment(w.job), w.id())
 			require.Equal(t, wire.StatusSucceeded, w.outcome().Status)
 			require.Len(t, w.log(), 1)
 		})

@@ -2,6 +2,7 @@ package whole_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -154,7 +155,7 @@ func TestRequestStuckInTheQueue(t *testing.T) {
 	active := worker.Options{DisableWorkflowWorker: true}
 	stop := workOn(t, shared, "t4", active)
 	w := plan{
-		job: "t4", queue: "t4", script: waittest.Script(waittest.State("running").RetryAfter("3"), result("t4")), spec: deadline(10 * time.Second),
+		job: "t4", queue: "t4", script: waittest.Script(waittest.State("running").RetryAfter("4"), result("t4")), spec: deadline(16 * time.Second),
 	}.begin(t)
 	w.until(func(view wire.OperationView) bool { return view.LastObservation != nil })
 	stop()
@@ -179,6 +180,59 @@ func TestRequestStuckInTheQueue(t *testing.T) {
 	require.Equal(t, wire.StatusSucceeded, outcome.Status)
 	require.Equal(t, 3, outcome.StatusRequestsUsed)
 	require.Len(t, w.log(), 2)
+}
+
+// T5, R43: cancel is chosen after the deadline. Its request goes out nevertheless, and the grant that comes with it lets the
+// wait see what became of it.
+func TestCancelAfterTheDeadline(t *testing.T) {
+	t.Parallel()
+	w := plan{job: "t5", script: waittest.Script(waittest.State("running")), spec: deadline(6 * time.Second)}.begin(t)
+	open := w.escalated()
+	require.Equal(t, wire.ReasonDeadlineExceeded, open.Reason)
+	waittest.RequireNoneFrom(t, w.log(), w.spec.DeadlineAt)
+	asked := w.view().Counters.StatusRequestsUsed
+	w.decide(decision(wire.DecisionCancel, open.ID, "d-1"))
+	outcome := w.outcome()
+	require.Equal(t, wire.StatusCancelled, outcome.Status)
+	require.Equal(t, asked+2, outcome.StatusRequestsUsed, "cancelling, then cancelled")
+	cancels := slices.DeleteFunc(w.log(), func(e waittest.LogEntry) bool { return e.Kind != waittest.KindCancel })
+	require.Len(t, cancels, 1)
+	require.True(t, cancels[0].ReceivedAt.After(w.spec.DeadlineAt))
+}
+
+// B3, R11, R30: whatever fails, fast or slowly, no request goes out beyond the maximum, and the reason names the limit that
+// was hit first.
+func TestLimitThatIsHitFirst(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		step      waittest.Step
+		transport int
+		reason    wire.Reason
+		detail    string
+		used      int
+	}{
+		"502":                    {waittest.Status(502), 9, wire.ReasonRequestBudgetExhausted, "", 5},
+		"time-outs":              {waittest.State("running").Held(), 9, wire.ReasonRequestBudgetExhausted, "", 5},
+		"502, fewer failures":    {waittest.Status(502), 3, wire.ReasonTransportBudgetExhausted, "", 3},
+		"time-outs, fewer still": {waittest.State("running").Held(), 2, wire.ReasonTransportBudgetExhausted, wire.DetailAmbiguousDelivery, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			job := "b3-" + wire.EscapeSegment(name)
+			w := plan{job: job, script: waittest.Script(c.step), spec: func(spec *wire.Spec) {
+				oneSecond(spec)
+				spec.MaxStatusRequests, spec.MaxTransportFailures = 5, c.transport
+			}}.begin(t)
+			open := w.escalated()
+			require.Equal(t, c.reason, open.Reason)
+			require.Equal(t, c.detail, open.Detail)
+			require.Equal(t, c.used, w.view().Counters.StatusRequestsUsed)
+			require.Equal(t, c.used, w.view().Counters.TransportFailuresUsed)
+			require.Len(t, w.log(), c.used)
+			w.decide(decision(wire.DecisionClose, open.ID, "d-1"))
+			require.Equal(t, wire.StatusUnresolved, w.outcome().Status)
+		})
+	}
 }
 
 // X1, R51, R52: an address that is not the provider's is never asked, and nobody is asked whether it should be.

@@ -88,10 +88,10 @@ func TestWorkerAwayPastTheDeadline(t *testing.T) {
 			job := "away-" + name[:3]
 			crew := newCrew(t, shared, job, bed.Key)
 			w := plan{
-				job: job, queue: job, script: waittest.Script(waittest.State("running"), waittest.State("running").RetryAfter("2"), third),
+				job: job, queue: job, script: waittest.Script(waittest.State("running"), waittest.State("running").RetryAfter("4"), third),
 				spec: func(spec *wire.Spec) {
 					oneSecond(spec)
-					deadline(9 * time.Second)(spec)
+					deadline(16 * time.Second)(spec)
 				},
 			}.begin(t)
 			worker := crew.start()
@@ -131,7 +131,7 @@ func TestTerminatedWorkerFinishesItsRequest(t *testing.T) {
 	w.requests(1)
 	worker.terminate()
 	worker.await(w.ctx, "stopping; requests in flight may finish")
-	require.Equal(t, 1, shared.Provider.Release("terminate"))
+	require.Equal(t, 1, shared.Provider.Release(w.job))
 	require.Zero(t, worker.exitCode(w.ctx), worker.output)
 	w.event(is(enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED))
 	crew.start()

@@ -132,7 +132,7 @@ func TestWrongStarts(t *testing.T) {
 		change func(*client.StartWorkflowOptions)
 		want   string
 	}{
-		"workflow id": {func(o *client.StartWorkflowOptions) { o.ID += "/2" }, `start it as "jobwait/demo-export/acct-42/start-workflow-id"`},
+		"workflow id": {func(o *client.StartWorkflowOptions) { o.ID += "/2" }, `start it as "jobwait/demo-export/acct-42/start-workflow-id`},
 		"cron":        {func(o *client.StartWorkflowOptions) { o.CronSchedule = "@every 1s" }, `cron schedule "@every 1s"`},
 		"retries": {func(o *client.StartWorkflowOptions) {
 			o.RetryPolicy = &temporal.RetryPolicy{MaximumAttempts: 3}
@@ -163,7 +163,7 @@ func TestWrongStarts(t *testing.T) {
 	}
 }
 
-// firstFailure is the failure of that run itself, not of those that follow it.
+// firstFailure is the failure of that run itself, not of those that follow it: a cron schedule starts the next one.
 func (w *wait) firstFailure(run client.WorkflowRun) (string, error) {
 	events := w.bed.Client.GetWorkflowHistory(w.ctx, run.GetID(), run.GetRunID(), true, enumspb.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
 	end, err := events.Next()
@@ -171,6 +171,9 @@ func (w *wait) firstFailure(run client.WorkflowRun) (string, error) {
 		return "", err
 	}
 	failure := end.GetWorkflowExecutionFailedEventAttributes().GetFailure()
+	if next := end.GetWorkflowExecutionContinuedAsNewEventAttributes(); next != nil {
+		failure = next.GetFailure()
+	}
 	if failure.GetApplicationFailureInfo().GetType() != wire.ErrorInvalidSpec {
 		return "", errors.New("not an invalid spec: " + end.String())
 	}

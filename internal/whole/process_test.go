@@ -46,11 +46,9 @@ func workerBinary(t *testing.T) string {
 
 // crew starts stock workers on a task queue of their own, as processes.
 type crew struct {
-	t     *testing.T
-	bed   *bed.Bed
-	queue string
-	flags []string
-	env   []string
+	t          *testing.T
+	executable string
+	flags, env []string
 }
 
 // newCrew gives workers a credentials file in which the credentials "demo" and "other" are the key.
@@ -60,7 +58,7 @@ func newCrew(t *testing.T, b *bed.Bed, queue, key string, flags ...string) *crew
 	entry := `{version: "1", env: WHOLE_KEY, origins: ["` + b.Provider.URL() + `"]}`
 	require.NoError(t, os.WriteFile(file, []byte("credentials: {demo: "+entry+", other: "+entry+"}"), 0o600))
 	return &crew{
-		t: t, bed: b, queue: queue,
+		t: t, executable: workerBinary(t), // built before the clock of a wait runs
 		flags: append([]string{"--demo", "--credentials", file, "--task-queue", queue}, flags...),
 		env:   []string{"WHOLE_KEY=" + key, "TEMPORAL_ADDRESS=" + b.Server.Address, "TEMPORAL_NAMESPACE=" + b.Namespace},
 	}
@@ -77,7 +75,7 @@ type process struct {
 func (c *crew) start() *process {
 	c.t.Helper()
 	p := &process{t: c.t, output: &transcript{changed: make(chan struct{})}, ended: make(chan struct{})}
-	p.cmd = exec.Command(workerBinary(c.t), c.flags...)
+	p.cmd = exec.Command(c.executable, c.flags...)
 	p.cmd.Env = append(os.Environ(), c.env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	require.NoError(c.t, p.cmd.Start())
