@@ -93,7 +93,7 @@ func checkStart(request wire.PrepareRequest, spec wire.Spec) error {
 // (R51).
 func (a *Activities) checkCredential(ctx context.Context, spec wire.Spec) error {
 	if spec.CredentialRef == "" {
-		return nil // statetables.CheckSpec refuses it where the table has auth
+		return nil // statetables.CheckSpec refuses it where the provider is never asked without one
 	}
 	credential, err := a.credentials.Credential(ctx, spec.CredentialRef)
 	switch {

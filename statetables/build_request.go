@@ -83,8 +83,9 @@ func (b *builder) template(path, text string) template {
 func (b *builder) checkHoles(path string, parsed template) {
 	for _, p := range parsed.parts {
 		param, isParam := strings.CutPrefix(p.name, "params.")
-		_, declared := b.doc.Params[param]
-		if p.name != "" && !(isParam && declared) && !slices.Contains([]string{"job_id", "account", "status_url"}, p.name) {
+		_, named := b.doc.Params[param]
+		named = named && isParam || slices.Contains([]string{"", "job_id", "account", "status_url"}, p.name)
+		if !named {
 			b.fail(path, "%s: {%s} names no value; values are {job_id}, {account}, {status_url} and {params.x} of declared params", path, p.name)
 		}
 		known := p.filter == filterParent && p.name == "status_url" ||

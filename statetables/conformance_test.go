@@ -349,3 +349,16 @@ func categoriesOf(found *Table) []wire.Category {
 	}
 	return all
 }
+
+// R27: where a finished job is soon gone, no sleep that a spec may ask for reaches beyond it.
+func TestNoSleepOutlastsARetention(t *testing.T) {
+	t.Parallel()
+	const longestSleep = 86_400
+	everyBuiltin(t, func(t *testing.T, found *Table, doc Document) {
+		t.Helper()
+		if keeps := doc.Retention; keeps != nil && keeps.Seconds <= longestSleep {
+			require.Positive(t, found.Advice().CapSeconds, "a sleep may be as long as the retention of %d s", keeps.Seconds)
+			require.LessOrEqual(t, 2*found.Advice().CapSeconds, keeps.Seconds, "a late look must still find the job")
+		}
+	})
+}

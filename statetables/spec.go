@@ -11,7 +11,7 @@ import (
 )
 
 // CheckSpec says what the table demands of a spec and the spec does not meet: declared params that match their
-// patterns, the account, a status URL where the table polls one, states it lists, a credential where it has auth. All
+// patterns, the account, a status URL where the table polls one, states it lists, a credential where it needs one. All
 // faults are joined. No error holds a URL.
 func (t *Table) CheckSpec(spec wire.Spec) error {
 	faults := t.checkParams(spec)

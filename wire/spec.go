@@ -18,7 +18,7 @@ type Spec struct {
 	// StatusURL is the absolute URL that the submission was answered with, where the table polls such a URL. It has no
 	// userinfo and only those query names that the table lists.
 	StatusURL string `json:"status_url,omitempty"`
-	// CredentialRef names an entry of the worker's credentials. Empty only where the table has no auth.
+	// CredentialRef names an entry of the worker's credentials. Empty only where the provider can be asked without one.
 	CredentialRef string `json:"credential_ref,omitempty"`
 	// RequestFingerprint identifies the submission, so that two callers can tell whether they mean the same job. At most
 	// 256 characters; empty if unknown.
