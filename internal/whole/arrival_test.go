@@ -374,7 +374,7 @@ func TestEventsPerEscalation(t *testing.T) {
 		timers[event.GetEventType()]++
 	}
 	started, fired, cancelled := timers[enumspb.EVENT_TYPE_TIMER_STARTED], timers[enumspb.EVENT_TYPE_TIMER_FIRED], timers[enumspb.EVENT_TYPE_TIMER_CANCELED]
-	require.Equal(t, 2*escalations+1, started, "the windows' and the polls'")
+	require.Contains(t, []int{2 * escalations, 2*escalations + 1}, started, "the windows' and the polls', of which the first may be due at once")
 	require.Equal(t, started, fired+cancelled, "a timer was left behind")
 	require.GreaterOrEqual(t, cancelled, escalations, "the windows'; a poll that another event wakes has its timer cancelled, too")
 	// A poll is 11 events. Asking and being answered adds 15: a notification and its task (6), a timer set and cancelled, two

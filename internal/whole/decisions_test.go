@@ -220,7 +220,9 @@ func TestLimitThatIsHitFirst(t *testing.T) {
 			t.Parallel()
 			job := "b3-" + wire.EscapeSegment(name)
 			w := plan{job: job, script: waittest.Script(c.step), spec: func(spec *wire.Spec) {
-				oneSecond(spec)
+				if c.step.Hold {
+					spec.Schedule.RequestTimeoutSeconds = new(1)
+				}
 				spec.MaxStatusRequests, spec.MaxTransportFailures = 5, c.transport
 			}}.begin(t)
 			open := w.escalated()

@@ -13,9 +13,6 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// oneSecond makes a lost request known six seconds after it started.
-func oneSecond(spec *wire.Spec) { spec.Schedule.RequestTimeoutSeconds = new(1) }
-
 // B2, R30, R32: the worker is killed five times while the provider holds the answer. Every reservation is counted, and the
 // provider received no more than was reserved.
 func TestKilledWorkersCostReservations(t *testing.T) {
@@ -28,7 +25,6 @@ func TestKilledWorkersCostReservations(t *testing.T) {
 			waittest.Status(503).RetryAfter("3"), waittest.State("running").Held().Times(kills), waittest.State("running").RetryAfter("2"), result("kills"),
 		),
 		spec: func(spec *wire.Spec) {
-			oneSecond(spec)
 			spec.MaxStatusRequests, spec.MaxTransportFailures = 8, 9
 		},
 	}.begin(t)
@@ -57,7 +53,6 @@ func TestKilledWorkersNeverPassTheBudget(t *testing.T) {
 	w := plan{
 		job: "kills-budget", queue: "kills-budget", script: waittest.Script(waittest.State("running").Held()),
 		spec: func(spec *wire.Spec) {
-			oneSecond(spec)
 			spec.MaxStatusRequests, spec.MaxTransportFailures = 2, 9
 		},
 	}.begin(t)
@@ -90,7 +85,6 @@ func TestWorkerAwayPastTheDeadline(t *testing.T) {
 			w := plan{
 				job: job, queue: job, script: waittest.Script(waittest.State("running"), waittest.State("running").RetryAfter("4"), third),
 				spec: func(spec *wire.Spec) {
-					oneSecond(spec)
 					deadline(16 * time.Second)(spec)
 				},
 			}.begin(t)

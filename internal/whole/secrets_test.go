@@ -32,7 +32,7 @@ func TestCredentialStaysOut(t *testing.T) {
 	w := plan{
 		job: "secrets", queue: "secrets", bed: lab, script: waittest.Script(echoes()...),
 		spec: func(spec *wire.Spec) {
-			oneSecond(spec)
+			spec.Schedule.RequestTimeoutSeconds = new(3)
 			spec.Escalation.MaxExtensions = new(5)
 			spec.MaxStatusRequests, spec.MaxTransportFailures = 30, 10
 		},
@@ -69,7 +69,7 @@ func echoes() []waittest.Step {
 	return []waittest.Step{
 		waittest.State("queued"),
 		{Status: http.StatusServiceUnavailable, Raw: &page, Headers: http.Header{"X-Debug": {marker}, "X-Request-Id": {marker}}},
-		waittest.State("running").Delay(3 * time.Second),
+		waittest.State("running").Delay(6 * time.Second),
 		{State: "running", Error: &waittest.JobError{Code: marker, Message: "Bearer " + marker + " is slow"}, Headers: http.Header{"X-Request-Id": {marker}}},
 		waittest.State(marker),
 		waittest.Raw("text/html", page),
