@@ -1,0 +1,107 @@
+package sheet
+
+import (
+	"fmt"
+
+	"github.com/jobwait/jobwait/statetables"
+)
+
+func (d describer) cancel() Subject {
+	s := Subject{Name: "cancel"}
+	call := d.Cancel
+	if call == nil {
+		s.say("not documented, so never offered")
+		return s
+	}
+	s.say("%s", cited(call.Method+" "+code(call.URL), call.Source))
+	s.addAll("query ", call.Query)
+	s.addAll("header ", call.Headers)
+	s.add("taken", "%s", takenText(*call))
+	s.add("only in", "%s", words(call.States))
+	s.add("only when", "%s", code(call.AllowedWhen))
+	s.add("to confirm", "%s in %s", count(call.Confirm.Requests, "more request", "more requests"), span(call.Confirm.Seconds))
+	s.add("destructive", "%s", destructiveText(call.Destructive))
+	return s
+}
+
+func takenText(call statetables.CancelDoc) string {
+	text := "with"
+	for i, expected := range call.Expect {
+		if i > 0 {
+			text += ","
+		}
+		text += fmt.Sprintf(" %d", expected)
+	}
+	if call.AcceptedWhen != "" {
+		text += ", when " + code(call.AcceptedWhen)
+	}
+	if call.Asynchronous == nil || *call.Asynchronous {
+		return text + "; the job may still end otherwise, so the status decides"
+	}
+	return text + "; it is done at once, and the wait ends cancelled"
+}
+
+func destructiveText(destructive bool) string {
+	if destructive {
+		return "YES: on a finished job the same call removes the result"
+	}
+	return "no"
+}
+
+func (d describer) retention() Subject {
+	s := Subject{Name: "retention"}
+	kept := d.Retention
+	if kept == nil {
+		s.say("not documented")
+		return s
+	}
+	s.say("%s", cited(retentionText(*kept)+note(kept.Note), kept.Source))
+	return s
+}
+
+func retentionText(kept statetables.KeepDoc) string {
+	if kept.CountsFrom == "submission" {
+		return span(kept.Seconds) + " from the submission"
+	}
+	return span(kept.Seconds) + " from the end of the job"
+}
+
+func note(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "; " + text
+}
+
+func (d describer) submission() Subject {
+	s := Subject{Name: "submission"}
+	sent := d.Submission
+	if sent == nil {
+		return s
+	}
+	s.say("%s", cited(submissionText(*sent)+note(sent.Note), sent.Source))
+	return s
+}
+
+func submissionText(sent statetables.SubmissionDoc) string {
+	text := "nobody documents whether it can be repeated"
+	switch sent.Idempotency {
+	case "none":
+		text = "not repeatable: nothing keeps a second one from making a second job"
+	case "header":
+		text = "repeatable with the header " + code(sent.Name)
+	case "body":
+		text = "repeatable with " + code(sent.Name) + " in the body"
+	case "query":
+		text = "repeatable with " + code(sent.Name) + " in the query"
+	case "client_id":
+		text = "repeatable: the submitter chooses the job's id"
+		if sent.Name != "" {
+			text += ", " + code(sent.Name)
+		}
+	}
+	if sent.MaxLength > 0 {
+		text += fmt.Sprintf(", at most %d characters", sent.MaxLength)
+	}
+	return text
+}

@@ -1,0 +1,3 @@
+package sheet
+
+//go:generate go test -run ^TestProvidersPageIsCurrent$ -update .
