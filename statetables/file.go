@@ -2,6 +2,7 @@ package statetables
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -20,6 +21,7 @@ type File struct {
 	Digest string
 	Table  Document
 
+	data []byte
 	root *yaml.Node
 }
 
@@ -49,8 +51,17 @@ func openFile(source Source, name string) (File, error) {
 	if len(decoder.faults) > 0 {
 		return File{}, located(file.Name, decoder.faults)[0]
 	}
-	file.Digest, file.Table, file.root = digestOf(data), doc, root
+	file.Digest, file.Table, file.data, file.root = digestOf(data), doc, data, root
 	return file, nil
+}
+
+// Load compiles and checks this table alone and runs its examples, as the function Load does with those of a source.
+func (f File) Load() (*Table, error) {
+	table, faults := parseTable(f.data)
+	if len(faults) > 0 {
+		return nil, errors.Join(located(f.Name, faults)...)
+	}
+	return table, nil
 }
 
 // MarshalJSON is the table under the keys of its file and in their order. Numbers keep their digits; a text that YAML

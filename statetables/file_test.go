@@ -24,6 +24,9 @@ func TestFilesHaveTheirTables(t *testing.T) {
 		table, ok := set.Table(file.Table.Provider)
 		require.True(t, ok)
 		require.Equal(t, table.Digest(), file.Digest)
+		alone, err := file.Load()
+		require.NoError(t, err)
+		require.Equal(t, table.Provider(), alone.Provider())
 		require.Equal(t, "built-in/"+file.Table.Provider+".yaml", file.Name)
 	}
 	require.Equal(t, set.Providers(), providers)
@@ -102,6 +105,16 @@ func TestFilesNameWhatCannotBeRead(t *testing.T) {
 	}
 	_, err := statetables.Files(statetables.Source{Name: "gone", FS: os.DirFS("testdata/gone")})
 	require.ErrorContains(t, err, "gone: ")
+}
+
+// A file that is written right may still say something wrong.
+func TestFileLoadsAlone(t *testing.T) {
+	t.Parallel()
+	files, err := statetables.Files(statetables.Source{Name: "own", FS: fstest.MapFS{"p.yaml": {Data: []byte("provider: p\n\nhints: [{read: body.x}]\n")}}})
+	require.NoError(t, err)
+	_, err = files[0].Load()
+	require.ErrorContains(t, err, "own/p.yaml:1: title is missing")
+	require.ErrorContains(t, err, "own/p.yaml:3: hints[0]")
 }
 
 func TestAnExampleThatCannotBeServed(t *testing.T) {
