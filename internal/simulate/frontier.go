@@ -1,0 +1,70 @@
+package simulate
+
+import (
+	"math"
+	"time"
+)
+
+// Point is what a schedule costs and how late it sees an end: the mean requests of a wait, the mean lag in seconds.
+type Point struct{ Lag, Requests float64 }
+
+// Frontiers are points of three schedules at many settings, from short to long delays.
+type Frontiers struct {
+	// Plain is the core's backoff from 5 s with any max_delay; Even has a base_delay of the same length, and so no early looks.
+	Plain, Even []Point
+	// Proposed knows the typical durations.
+	Proposed []Point
+}
+
+// Frontiers plays them.
+func (s Setting) Frontiers(w Workload) Frontiers {
+	var f Frontiers
+	typical := w.Typical()
+	for delay := max(4*time.Second, typical.P50/100); delay <= max(typical.P50, 2*time.Minute); delay = delay * 3 / 2 {
+		f.Plain = append(f.Plain, s.point(w, Plain{Base: min(5*time.Second, delay), Max: delay}.Delays()))
+		f.Even = append(f.Even, s.point(w, Plain{Base: delay, Max: delay}.Delays()))
+		f.Proposed = append(f.Proposed, s.point(w, Expected{Typical: typical, Delay: delay}.Delays()))
+	}
+	return f
+}
+
+func (s Setting) point(w Workload, delays Delays) Point {
+	c := s.Compare(w, delays.Named(""))
+	return Point{c.Lag.Mean, c.Requests}
+}
+
+// requestsAt is how many requests a frontier needs for a lag, between its points on logarithmic axes; 0 outside of them.
+func requestsAt(frontier []Point, lag float64) float64 {
+	for i := 1; i < len(frontier); i++ {
+		a, b := frontier[i-1], frontier[i]
+		if a.Lag <= lag && lag < b.Lag {
+			part := math.Log(lag/a.Lag) / math.Log(b.Lag/a.Lag)
+			return a.Requests * math.Pow(b.Requests/a.Requests, part)
+		}
+	}
+	return 0
+}
+
+// Gain is what each schedule needs for one mean lag in seconds.
+type Gain struct{ Lag, Plain, Even, Proposed float64 }
+
+// Gains are those at lags of some parts of the median duration, where all three have points.
+func (f Frontiers) Gains(w Workload) []Gain {
+	var gains []Gain
+	for _, part := range []float64{0.02, 0.05, 0.1, 0.3} {
+		lag := part * w.Typical().P50.Seconds()
+		gain := Gain{lag, requestsAt(f.Plain, lag), requestsAt(f.Even, lag), requestsAt(f.Proposed, lag)}
+		if gain.Plain > 0 && gain.Even > 0 && gain.Proposed > 0 {
+			gains = append(gains, gain)
+		}
+	}
+	return gains
+}
+
+// Mistold is the proposal told quantiles that are off by a factor, with the delay that suits the true ones.
+func (s Setting) Mistold(w Workload, name string, factor float64) Comparison {
+	times := func(d time.Duration) time.Duration { return time.Duration(factor * float64(d)) }
+	typical := Typical{times(w.Typical().P50), times(w.Typical().P90)}
+	delays := Expected{Typical: typical, Delay: w.Typical().P50 / 10}.Delays()
+	return s.Compare(w, delays.Named(name))
+}
