@@ -205,11 +205,11 @@ func (b *Bed) Reset(ctx context.Context, run client.WorkflowRun, event int64) (c
 // Runs are the run ids of a wait in their order, followed backwards from the given run, or from the latest one.
 func (b *Bed) Runs(ctx context.Context, workflowID, runID string) ([]string, error) {
 	if runID == "" {
-		described, err := b.Client.DescribeWorkflowExecution(ctx, workflowID, "")
+		described, err := b.Client.DescribeWorkflow(ctx, workflowID, "")
 		if err != nil {
 			return nil, err
 		}
-		runID = described.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+		runID = described.WorkflowExecution.RunID
 	}
 	var runs []string
 	for runID != "" {

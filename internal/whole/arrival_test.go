@@ -190,9 +190,9 @@ func (w *wait) untilOrEnd(wanted func(wire.OperationView) bool) (view wire.Opera
 		if w.ctx.Err() != nil {
 			w.stuck()
 		}
-		described, err := w.bed.Client.DescribeWorkflowExecution(w.ctx, w.id(), "")
+		described, err := w.bed.Client.DescribeWorkflow(w.ctx, w.id(), "")
 		require.NoError(w, err)
-		if described.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		if described.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			return wire.OperationView{}, true
 		}
 	}
@@ -290,8 +290,8 @@ func (w *wait) requireAppliedOnce(outcome wire.Outcome) {
 	for id, times := range answered {
 		require.Equal(w, 1, times, "escalation %s", id)
 	}
-	require.Equal(w, count(audit, wire.EventEscalated), len(answered))
-	require.Equal(w, outcome.ExtensionsUsed, len(answered))
+	require.Len(w, answered, count(audit, wire.EventEscalated))
+	require.Len(w, answered, outcome.ExtensionsUsed)
 }
 
 // lateSender sends something while a run hands in that it continues as new: once a run, because the server makes the run

@@ -61,9 +61,9 @@ func TestEncryptingCodec(t *testing.T) {
 	require.Equal(t, 2, outcome.ExtensionsUsed)
 
 	places := map[string]string{"history": w.historyText()}
-	described, err := c.DescribeWorkflowExecution(w.ctx, w.id(), "")
+	described, err := c.DescribeWorkflow(w.ctx, w.id(), "")
 	require.NoError(t, err)
-	raw, err := proto.Marshal(described)
+	raw, err := proto.Marshal(described.RawResponse)
 	require.NoError(t, err)
 	places["description"] = string(raw)
 	requireNoLeak(t, "readable", places)

@@ -117,6 +117,7 @@ func TestCancelThatIsNotDocumented(t *testing.T) {
 func TestSecondExtension(t *testing.T) {
 	t.Parallel()
 	begin := func(t *testing.T, job, provider string) *wait {
+		t.Helper()
 		workWithoutCancel(t, job)
 		w := plan{job: job, queue: job, script: waittest.Script(waittest.State("running")), spec: func(spec *wire.Spec) {
 			spec.Provider, spec.MaxStatusRequests = provider, 1

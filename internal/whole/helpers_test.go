@@ -323,7 +323,7 @@ func (w *wait) replay() {
 	require.NoError(w, err)
 	last, err := w.bed.Runs(ctx, w.id(), "")
 	require.NoError(w, err)
-	runs := append(first, last...)
+	runs := slices.Concat(first, last)
 	slices.Sort(runs)
 	for _, run := range slices.Compact(runs) {
 		err := waittest.ReplayStrictly(w.history(ctx, run), waittest.ReplayOptions{DataConverter: w.dc})

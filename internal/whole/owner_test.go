@@ -172,7 +172,7 @@ func (w *wait) firstFailure(run client.WorkflowRun) (string, error) {
 	}
 	failure := end.GetWorkflowExecutionFailedEventAttributes().GetFailure()
 	if next := end.GetWorkflowExecutionContinuedAsNewEventAttributes(); next != nil {
-		failure = next.GetFailure()
+		failure = next.GetFailure() //nolint:staticcheck // the server still says so, and nowhere else
 	}
 	if failure.GetApplicationFailureInfo().GetType() != wire.ErrorInvalidSpec {
 		return "", errors.New("not an invalid spec: " + end.String())

@@ -31,11 +31,12 @@ var binaries struct {
 func workerBinary(t *testing.T) string {
 	t.Helper()
 	binaries.once.Do(func() {
-		if binaries.dir, binaries.err = os.MkdirTemp("", "jobwait-whole"); binaries.err != nil {
+		binaries.dir, binaries.err = os.MkdirTemp("", "jobwait-whole") //nolint:usetesting // it outlives the test that wants it first
+		if binaries.err != nil {
 			return
 		}
 		binaries.path = filepath.Join(binaries.dir, "worker")
-		out, err := exec.Command("go", "build", "-o", binaries.path, "github.com/jobwait/jobwait/worker").CombinedOutput()
+		out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "go", "build", "-o", binaries.path, "github.com/jobwait/jobwait/worker").CombinedOutput()
 		if err != nil {
 			binaries.err = fmt.Errorf("building the worker: %w\n%s", err, out)
 		}
@@ -75,7 +76,7 @@ type process struct {
 func (c *crew) start() *process {
 	c.t.Helper()
 	p := &process{t: c.t, output: &transcript{changed: make(chan struct{})}, ended: make(chan struct{})}
-	p.cmd = exec.Command(c.executable, c.flags...)
+	p.cmd = exec.CommandContext(context.WithoutCancel(c.t.Context()), c.executable, c.flags...) // kill ends it, not a context
 	p.cmd.Env = append(os.Environ(), c.env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	require.NoError(c.t, p.cmd.Start())
