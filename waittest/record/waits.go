@@ -221,29 +221,43 @@ func stops() []wait {
 	}
 	return []wait{
 		{name: "unknown_state_extended", script: waittest.Script(waittest.State("paused"), done), people: decide(extend(4))},
-		{name: "unknown_state_treated_as_pending", script: waittest.Script(waittest.State("paused").Times(2), done),
+		{
+			name: "unknown_state_treated_as_pending", script: waittest.Script(waittest.State("paused").Times(2), done),
 			people: bySignal(wire.SignalDecide, func(d *wire.Decision) {
 				d.Kind, d.RawState, d.StatusRequests = wire.DecisionTreatAsPending, "paused", 4
-			})},
-		{name: "request_budget_extended", script: waittest.Script(waittest.State("running").Times(3), done),
-			spec: func(spec *wire.Spec) { spec.MaxStatusRequests = 2 }, people: bySignal(wire.SignalExtend, extendPlain(4))},
+			}),
+		},
+		{
+			name: "request_budget_extended", script: waittest.Script(waittest.State("running").Times(3), done),
+			spec: func(spec *wire.Spec) { spec.MaxStatusRequests = 2 }, people: bySignal(wire.SignalExtend, extendPlain(4)),
+		},
 		{name: "transport_budget_closed", script: waittest.Script(bad), people: decide(kind(wire.DecisionClose))},
-		{name: "rate_limited_extended", script: waittest.Script(waittest.Status(429).RetryAfter("1").Times(3), done),
-			people: decide(func(d *wire.Decision) { extend(3)(d); d.RateLimited = 2 })},
+		{
+			name: "rate_limited_extended", script: waittest.Script(waittest.Status(429).RetryAfter("1").Times(3), done),
+			people: decide(func(d *wire.Decision) { extend(3)(d); d.RateLimited = 2 }),
+		},
 		{name: "deadline_extended", script: waittest.Script(waittest.State("running")), spec: soon(8 * time.Second), people: deadlineExtended},
 		{name: "retry_after_past_deadline", script: waittest.Script(waittest.Status(503).RetryAfter("3600")), people: decide(kind(wire.DecisionClose))},
-		{name: "business_deadline_waived", script: waittest.Script(waittest.State("running").Times(6), done),
+		{
+			name: "business_deadline_waived", script: waittest.Script(waittest.State("running").Times(6), done),
 			spec:   func(spec *wire.Spec) { spec.BusinessDeadlineAt = new(time.Now().Add(5 * time.Second)) },
-			people: decide(func(d *wire.Decision) { extend(4)(d); d.PastBusinessDeadline = true })},
-		{name: "authorization_denied_other_credential", script: waittest.Script(done),
+			people: decide(func(d *wire.Decision) { extend(4)(d); d.PastBusinessDeadline = true }),
+		},
+		{
+			name: "authorization_denied_other_credential", script: waittest.Script(done),
 			spec:   func(spec *wire.Spec) { spec.CredentialRef = "wrong" },
-			people: decide(func(d *wire.Decision) { d.Kind, d.CredentialRef = wire.DecisionUseCredential, "other" })},
+			people: decide(func(d *wire.Decision) { d.Kind, d.CredentialRef = wire.DecisionUseCredential, "other" }),
+		},
 		{name: "success_without_result_accepted", script: waittest.Script(waittest.State("succeeded")), people: decide(kind(wire.DecisionAcceptResult))},
 		{name: "malformed_closed", script: waittest.Script(waittest.Raw("text/html", "<html>sign in</html>")), people: decide(kind(wire.DecisionClose))},
-		{name: "partial_accepted", script: waittest.Script(waittest.Step{State: "partially_succeeded", ResultURL: "https://files.example.com/part.csv"}),
-			people: decide(kind(wire.DecisionAcceptResult))},
-		{name: "needs_input_lapsed", script: waittest.Script(waittest.State("awaiting_review")),
-			spec: func(spec *wire.Spec) { spec.Escalation.DecisionWindowSeconds = new(60) }},
+		{
+			name: "partial_accepted", script: waittest.Script(waittest.Step{State: "partially_succeeded", ResultURL: "https://files.example.com/part.csv"}),
+			people: decide(kind(wire.DecisionAcceptResult)),
+		},
+		{
+			name: "needs_input_lapsed", script: waittest.Script(waittest.State("awaiting_review")),
+			spec: func(spec *wire.Spec) { spec.Escalation.DecisionWindowSeconds = new(60) },
+		},
 		{name: "refused_then_extended", script: waittest.Script(waittest.State("paused"), done), people: refusedThenExtended},
 	}
 }
@@ -284,8 +298,10 @@ func refusedThenExtended(ctx context.Context, b *bed.Bed, run client.WorkflowRun
 func cancels() []wait {
 	return []wait{
 		{name: "cancel_confirmed", script: waittest.Script(waittest.State("running")), people: cancelWhilePolling("cancel_confirmed")},
-		{name: "cancel_despite_success", script: waittest.Script(waittest.State("running")).OnCancel(waittest.Status(409), done),
-			people: cancelWhilePolling("cancel_despite_success")},
+		{
+			name: "cancel_despite_success", script: waittest.Script(waittest.State("running")).OnCancel(waittest.Status(409), done),
+			people: cancelWhilePolling("cancel_despite_success"),
+		},
 	}
 }
 
