@@ -20,7 +20,7 @@ func Message(b wire.Briefing) string {
 	line("operation: %s", b.OperationID)
 	line("job: %s at %s, account %s", b.ProviderJobID, b.Provider, b.Account)
 	line("last state: %s", stateText(b.RawState, b.Category))
-	line("waited: %s since %s, %s", span(b.At.Sub(b.OpenedAt)), timestamp(b.OpenedAt), deadlinesText(b.Limits))
+	line("waited: %s since %s, %s", Span(b.At.Sub(b.OpenedAt)), timestamp(b.OpenedAt), deadlinesText(b.Limits))
 	line("status requests: %d of %d (answers: %s)", b.Counters.StatusRequestsUsed, b.Limits.MaxStatusRequests, answersText(b.Answers))
 	line("last answer: %s", lastAnswerText(b))
 	if b.ProviderError.Code != "" || b.ProviderError.Message != "" {
@@ -116,8 +116,8 @@ func answersText(answers map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// span is a duration as a person says it: "42s", "17m", "3h05m".
-func span(d time.Duration) string {
+// Span is a duration as a person says it: "42s", "17m05s", "3h05m".
+func Span(d time.Duration) string {
 	switch d = d.Round(time.Second); {
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", int(d.Seconds()))
@@ -202,7 +202,7 @@ func optionText(b wire.Briefing, option wire.Option) string {
 }
 
 func grantText(option wire.Option) string {
-	text := fmt.Sprintf("up to %s with up to %d more checks", span(time.Duration(option.MaxSeconds)*time.Second), option.MaxStatusRequests)
+	text := fmt.Sprintf("up to %s with up to %d more checks", Span(time.Duration(option.MaxSeconds)*time.Second), option.MaxStatusRequests)
 	return text + fmt.Sprintf(" (and up to %d more failures, %d more rate limits)", option.MaxTransportFailures, option.MaxRateLimited)
 }
 
@@ -219,7 +219,7 @@ func cancelText(facts *wire.CancelFacts) string {
 		return "ask the provider once to cancel the job"
 	}
 	text := fmt.Sprintf("ask the provider once to cancel the job, then look for confirmation with up to %d checks in %s",
-		facts.ConfirmRequests, span(time.Duration(facts.ConfirmSeconds)*time.Second))
+		facts.ConfirmRequests, Span(time.Duration(facts.ConfirmSeconds)*time.Second))
 	if facts.Destructive {
 		return text + "; DESTROYS the job's results at the provider"
 	}

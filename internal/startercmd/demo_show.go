@@ -134,12 +134,12 @@ func (n *narrator) answer(ctx context.Context, id string, open wire.EscalationVi
 
 // sumUp shows how the stories ended and tells one of them from its audit.
 func (s *stage) sumUp(ctx context.Context, screen *screen, stories []*tale, took time.Duration) error {
-	screen.print("\nAll four waits are over, after %s:\n\n", span(took))
+	screen.print("\nAll four waits are over, after %s:\n\n", operation.Span(took))
 	rows := [][]string{{"WAIT", "OUTCOME", "REQUESTS", "WAITED", "DECIDED BY", "RESULT"}}
 	for _, story := range stories {
 		o := story.outcome
 		rows = append(rows, []string{
-			story.label, outcomeText(o), strconv.Itoa(o.StatusRequestsUsed), span(o.ClosedAt.Sub(o.OpenedAt)), o.DecidedBy,
+			story.label, outcomeText(o), strconv.Itoa(o.StatusRequestsUsed), operation.Span(o.ClosedAt.Sub(o.OpenedAt)), o.DecidedBy,
 			resultText(o) + o.ProviderError.Message,
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -91,7 +92,7 @@ func writeOutcome(to io.Writer, o wire.Outcome) error {
 	f.add("result", "%s", resultText(o))
 	f.add("provider says", "%s", strings.TrimSpace(o.ProviderError.Code+" "+o.ProviderError.Message))
 	f.add("requests", "%d used%s", o.StatusRequestsUsed, answersText(o.Answers))
-	f.add("waited", "%s, from %s to %s", span(o.ClosedAt.Sub(o.OpenedAt)), stamp(o.OpenedAt), stamp(o.ClosedAt))
+	f.add("waited", "%s, from %s to %s", operation.Span(o.ClosedAt.Sub(o.OpenedAt)), stamp(o.OpenedAt), stamp(o.ClosedAt))
 	f.add("decided by", "%s", o.DecidedBy)
 	f.add("notes", "%s", strings.Join(o.Notes, ", "))
 	f.add("audit", "%d entries, head %s", o.AuditEntries, o.AuditHead)
@@ -137,18 +138,6 @@ func answersText(answers map[string]int) string {
 		return ""
 	}
 	return ": " + strings.Join(parts, ", ")
-}
-
-// span is a duration as a person says it.
-func span(d time.Duration) string {
-	switch d = d.Round(time.Second); {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
-	default:
-		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
-	}
 }
 
 // writeTable aligns rows, the first of which is the heading.

@@ -9,9 +9,6 @@ import (
 	"sync"
 	"time"
 
-	commonpb "go.temporal.io/api/common/v1"
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
@@ -104,7 +101,7 @@ func (w wait) record(ctx context.Context, b *bed.Bed, dir string, progress io.Wr
 }
 
 func (w wait) save(ctx context.Context, b *bed.Bed, workflowID, dir string, progress io.Writer) error {
-	runs, err := runsOf(ctx, b, workflowID)
+	runs, err := b.Runs(ctx, workflowID, "")
 	if err != nil {
 		return err
 	}
@@ -123,37 +120,6 @@ func (w wait) save(ctx context.Context, b *bed.Bed, workflowID, dir string, prog
 		fmt.Fprintf(progress, "record: %s, %d events\n", name, len(history.GetEvents()))
 	}
 	return nil
-}
-
-// runsOf follows the chain of runs backwards from the latest one.
-func runsOf(ctx context.Context, b *bed.Bed, workflowID string) ([]string, error) {
-	described, err := b.Client.DescribeWorkflow(ctx, workflowID, "")
-	if err != nil {
-		return nil, err
-	}
-	var runs []string
-	for runID := described.WorkflowExecution.RunID; runID != ""; {
-		runs = append([]string{runID}, runs...)
-		events := b.Client.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-		first, err := events.Next()
-		if err != nil {
-			return nil, err
-		}
-		runID = first.GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId()
-	}
-	return runs, nil
-}
-
-// resetAfter resets a run to the workflow task that completed with the given event.
-func resetAfter(ctx context.Context, b *bed.Bed, run client.WorkflowRun, event int64) error {
-	_, err := b.Client.ResetWorkflowExecution(ctx, &workflowservice.ResetWorkflowExecutionRequest{
-		Namespace:                 b.Server.Namespace,
-		WorkflowExecution:         &commonpb.WorkflowExecution{WorkflowId: run.GetID(), RunId: run.GetRunID()},
-		Reason:                    "recorded reset",
-		WorkflowTaskFinishEventId: event,
-		RequestId:                 "reset-" + run.GetID(),
-	})
-	return err
 }
 
 // decide answers the open escalation by an update.
@@ -321,10 +287,11 @@ func resets() []wait {
 			if _, err := b.Provider.AwaitRequests(ctx, "history_reset", 2); err != nil {
 				return err
 			}
-			if err := resetAfter(ctx, b, run, 4); err != nil {
+			reset, err := b.Reset(ctx, run, 4)
+			if err != nil {
 				return err
 			}
-			return decide(extend(4))(ctx, b, b.Client.GetWorkflow(ctx, run.GetID(), ""))
+			return decide(extend(4))(ctx, b, reset)
 		},
 	}}
 }
