@@ -115,3 +115,19 @@ func TestDeadlineIsOnTheServersTime(t *testing.T) {
 	}
 	require.Len(t, p.saw(), 2)
 }
+
+// R24: a worker that was frozen with the task in its hands does not take the time for the one at which it was handed out.
+func TestTimeInAFrozenWorkerCounts(t *testing.T) {
+	t.Parallel()
+	const timeout = 7 * time.Second
+	handedOut := time.Now().Add(-time.Hour)
+	for name, c := range map[string]struct{ lag, want time.Duration }{
+		"at once":                       {0, 0},
+		"frozen":                        {4 * time.Second, 4 * time.Second},
+		"a clock behind":                {-time.Minute, 0},
+		"a clock ahead of the deadline": {time.Minute, 0},
+	} {
+		clock := clockAt(handedOut, handedOut.Add(timeout), handedOut.Add(c.lag))
+		require.Equal(t, c.want, clock.startedAt.Sub(handedOut), name)
+	}
+}
