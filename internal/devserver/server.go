@@ -41,6 +41,9 @@ type Options struct {
 	// DBFilename keeps the state in a SQLite file, so that a server started later with the same file (and the same port, if clients
 	// are to reconnect) goes on where this one ended; empty keeps it in memory.
 	DBFilename string
+	// DBPragmas are SQLite settings, each NAME=VALUE. journal_mode=WAL and synchronous=NORMAL make a state in a file about as fast as
+	// one in memory; what a killed server had acknowledged is still there, what a power failure leaves is not promised.
+	DBPragmas []string
 	// SearchAttributes registers those that jobwait writes. Without them its workflows run and say that they are unregistered.
 	SearchAttributes bool
 	// FastTimers lets timers under one second fire when they are due. A stock server fires them after about a second.
@@ -203,6 +206,9 @@ func (s *Server) arguments(opts Options, uiPort int) []string {
 	}
 	if opts.DBFilename != "" {
 		args = append(args, "--db-filename", opts.DBFilename)
+	}
+	for _, pragma := range opts.DBPragmas {
+		args = append(args, "--sqlite-pragma", pragma)
 	}
 	for _, setting := range settings(opts) {
 		args = append(args, "--dynamic-config-value", setting)

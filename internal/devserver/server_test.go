@@ -127,9 +127,9 @@ func TestArguments(t *testing.T) {
 	require.NotContains(t, plain, `history.timerProcessorMaxTimeShift="10ms"`)
 	require.NotContains(t, plain, "--search-attribute")
 
-	full := s.arguments(Options{UI: true, FastTimers: true, SearchAttributes: true, DBFilename: "x.db", DynamicConfig: []string{"k=1"}}, 8233)
+	full := s.arguments(Options{UI: true, FastTimers: true, SearchAttributes: true, DBFilename: "x.db", DBPragmas: []string{"journal_mode=WAL"}, DynamicConfig: []string{"k=1"}}, 8233)
 	require.NotContains(t, full, "--headless")
-	for _, want := range []string{"8233", `history.timerProcessorMaxTimeShift="10ms"`, "JobWaitDecideBy=Datetime", "x.db", "k=1"} {
+	for _, want := range []string{"8233", `history.timerProcessorMaxTimeShift="10ms"`, "JobWaitDecideBy=Datetime", "x.db", "journal_mode=WAL", "k=1"} {
 		require.Contains(t, full, want)
 	}
 }
