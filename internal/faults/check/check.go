@@ -1,0 +1,175 @@
+// Package check holds what is left after a run of many waits against the rules: the provider's own log, the histories
+// and the outcomes. It is written from the rules alone and shares no code with the core that it checks.
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	historypb "go.temporal.io/api/history/v1"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// Arrival is how long after it left a request may be noted by the provider: on a loaded machine the process that sends and
+// the one that receives have to get a processor each. Rules on what is sent too late allow for it; rules on what is sent
+// too early need no such slack, because arriving late cannot break them.
+const Arrival = 500 * time.Millisecond
+
+// Wait is one wait with everything that three witnesses say of it.
+type Wait struct {
+	Spec wire.Spec
+	// Results are the result references that the provider can give for the job.
+	Results []string
+	// Runs are those of the workflow id, in the order in which they started.
+	Runs []Run
+	// Requests are those about the job that the provider has received, in the order of arrival.
+	Requests []Request
+}
+
+// Run is one run of a wait's workflow.
+type Run struct {
+	ID      string
+	History *historypb.History
+	Audit   wire.AuditView
+}
+
+// Request is one line of the provider's log.
+type Request struct {
+	ReceivedAt time.Time `json:"received_at"`
+	Kind       string    `json:"kind"` // "status", "cancel" or "other"
+	Job        string    `json:"job"`
+	Status     int       `json:"status"`
+	State      string    `json:"state"`
+	AnsweredAt time.Time `json:"answered_at"`
+	RetryAfter []string  `json:"retry_after"`
+	Ending     string    `json:"ending"` // "answered", or how else it ended
+}
+
+// Violation is one rule that one wait has broken.
+type Violation struct {
+	Job  string `json:"job"`
+	Rule string `json:"rule"`
+	Text string `json:"text"`
+}
+
+func (v Violation) String() string { return v.Job + ": " + v.Rule + ": " + v.Text }
+
+// The rules.
+const (
+	RuleLost        = "lost"        // every wait has an outcome, or an open question with an end
+	RuleStuck       = "stuck"       // no workflow task fails
+	RuleOwner       = "owner"       // one chain of runs per job, and never two requests at once
+	RuleReservation = "reservation" // each request at the provider was reserved in history before it, and for it alone
+	RuleBudget      = "budget"      // never more status requests than allowed, grants included
+	RuleFailures    = "failures"    // nothing is sent after the failure that uses up its budget
+	RuleRetryAfter  = "retry_after" // nothing is sent before a Retry-After has ended
+	RuleMinDelay    = "min_delay"   // nor sooner than min_delay after the last request
+	RuleDeadline    = "deadline"    // nor at or after the deadline in force
+	RuleEscalated   = "escalated"   // nor while a person is asked
+	RuleStop        = "stop"        // nor after an answer that does not mean "wait", unless a person said so
+	RuleCancel      = "cancel"      // at most one cancel request per decision to cancel
+	RuleDecision    = "decision"    // what was applied was sent, once, and within the number of extensions
+	RuleAnswer      = "answer"      // history has what the provider answered
+	RuleOutcome     = "outcome"     // the outcome is what the provider said, or what a person decided
+	RuleCounters    = "counters"    // its counters are those of the history
+	RuleAudit       = "audit"       // the audit is one unbroken chain
+)
+
+// Check returns every violation of a wait, as seen at that time.
+func (w Wait) Check(now time.Time) []Violation {
+	slices.SortStableFunc(w.Requests, func(a, b Request) int { return a.ReceivedAt.Compare(b.ReceivedAt) })
+	c := &checker{Wait: w, now: now}
+	c.readHistories()
+	c.readAudit()
+	c.match()
+	for _, rule := range []func(){
+		c.ended, c.oneAtATime, c.reserved, c.withinBudget, c.withinFailures, c.neverEarly, c.neverLate,
+		c.silentWhileAsking, c.stopsWhereItMust, c.cancelsOnce, c.answersAgree, c.outcomeAgrees, c.countersAgree,
+	} {
+		rule()
+	}
+	return c.found
+}
+
+// checker is a wait being checked, with what was read out of its histories.
+type checker struct {
+	Wait
+	now   time.Time
+	found []Violation
+
+	sendings []sending // polls and cancels in the order of their reservations
+	arrived  map[string]arrival
+	outcome  *wire.Outcome
+	closed   bool
+
+	entries []wire.Entry
+	applied []applied
+	asking  []interval
+}
+
+func (c *checker) say(rule, format string, args ...any) {
+	c.found = append(c.found, Violation{Job: c.Spec.ProviderJobID, Rule: rule, Text: fmt.Sprintf(format, args...)})
+}
+
+// polls and cancels are the sendings of one kind.
+func (c *checker) polls() []sending { return c.ofKind(wire.ActivityPollStatus) }
+
+func (c *checker) ofKind(activity string) []sending {
+	return slices.DeleteFunc(slices.Clone(c.sendings), func(s sending) bool { return s.activity != activity })
+}
+
+// match says which reservation each request at the provider belongs to: the one whose activity was running when it came.
+func (c *checker) match() {
+	for i, request := range c.Requests {
+		found := false
+		for j := range c.sendings {
+			s := &c.sendings[j]
+			if s.activity != activityOf(request) || !s.covers(request.ReceivedAt) {
+				continue
+			}
+			if found = true; s.request != nil {
+				c.say(RuleReservation, "request %d at %s was sent for the same reservation as another one", i+1, clock(request.ReceivedAt))
+			}
+			s.request = &c.Requests[i]
+			break
+		}
+		if !found {
+			c.say(RuleReservation, "no reservation was under way for request %d (%s) at %s", i+1, request.Kind, clock(request.ReceivedAt))
+		}
+	}
+}
+
+func activityOf(request Request) string {
+	if request.Kind == "cancel" {
+		return wire.ActivityCancelAtProvider
+	}
+	return wire.ActivityPollStatus
+}
+
+// interval is a time from which on, and until which, something holds.
+type interval struct{ from, until time.Time }
+
+func (i interval) holds(at time.Time) bool {
+	return at.After(i.from) && (i.until.IsZero() || at.Before(i.until))
+}
+
+func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }
+
+// ByRule counts violations by their rule, for a report.
+func ByRule(violations []Violation) map[string]int {
+	counts := map[string]int{}
+	for _, violation := range violations {
+		counts[violation.Rule]++
+	}
+	return counts
+}
+
+// Sort orders violations by rule and job.
+func Sort(violations []Violation) {
+	slices.SortStableFunc(violations, func(a, b Violation) int {
+		return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Job, b.Job))
+	})
+}

@@ -1,0 +1,198 @@
+package check
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// sending is one activity that may have sent a request.
+type sending struct {
+	activity                   string
+	scheduled, started, closed time.Time // zero: it did not come that far
+	// poll is what a status request taught; nil when its activity brought no result.
+	poll *wire.PollResult
+	// request is the one that the provider has received for it.
+	request *Request
+}
+
+// covers reports whether a request that arrived at that time can be this one's.
+func (s sending) covers(at time.Time) bool {
+	return !s.started.IsZero() && !at.Before(s.started) && (s.closed.IsZero() || !at.After(s.closed.Add(Arrival)))
+}
+
+// observation is what was learned of an answer; nil when nothing was.
+func (s sending) observation() *wire.Observation {
+	if s.poll == nil {
+		return nil
+	}
+	return s.poll.Observation
+}
+
+// read is the job fact that the wait took from the answer; nil when there was none.
+func (s sending) read() *wire.JobFact {
+	if seen := s.observation(); seen != nil && seen.Answer == wire.AnswerRead {
+		return seen.Job
+	}
+	return nil
+}
+
+// arrival is a decision that came in by a signal or an update.
+type arrival struct {
+	decision wire.Decision
+	times    int
+}
+
+// readHistories reads the runs one after the other and holds them against being one chain.
+func (c *checker) readHistories() {
+	c.arrived = map[string]arrival{}
+	next := ""
+	for i, run := range c.Runs {
+		if len(run.History.GetEvents()) == 0 {
+			c.say(RuleLost, "run %s has no history", run.ID)
+			continue
+		}
+		started := run.History.Events[0].GetWorkflowExecutionStartedEventAttributes()
+		if i > 0 && (next != run.ID || started.GetContinuedExecutionRunId() != c.Runs[i-1].ID) {
+			c.say(RuleOwner, "run %s does not continue run %s", run.ID, c.Runs[i-1].ID)
+		}
+		next = c.readRun(run)
+	}
+	if len(c.Runs) == 0 {
+		c.say(RuleLost, "there is no run")
+	}
+	slices.SortStableFunc(c.sendings, func(a, b sending) int { return a.scheduled.Compare(b.scheduled) })
+}
+
+// readRun reads the events of a run and returns the run that it continues as.
+func (c *checker) readRun(run Run) (next string) {
+	activities := map[int64]*sending{}
+	for _, event := range run.History.GetEvents() {
+		c.readActivity(event, activities)
+		c.readDecision(event)
+		switch event.GetEventType() { //nolint:exhaustive // the others are read above or say nothing
+		case enumspb.EVENT_TYPE_WORKFLOW_TASK_FAILED:
+			c.readTaskFailure(run, event.GetWorkflowTaskFailedEventAttributes())
+		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW:
+			next = event.GetWorkflowExecutionContinuedAsNewEventAttributes().GetNewExecutionRunId()
+		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED:
+			c.readOutcome(event.GetWorkflowExecutionCompletedEventAttributes().GetResult())
+		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:
+			c.closed = true
+			c.say(RuleLost, "failed: %s", event.GetWorkflowExecutionFailedEventAttributes().GetFailure().GetMessage())
+		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT,
+			enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED:
+			c.closed = true
+			c.say(RuleLost, "ended without an outcome: %s", event.GetEventType())
+		}
+	}
+	for _, s := range activities {
+		c.sendings = append(c.sendings, *s)
+	}
+	return next
+}
+
+func (c *checker) readActivity(event *historypb.HistoryEvent, activities map[int64]*sending) {
+	at := event.GetEventTime().AsTime()
+	switch event.GetEventType() { //nolint:exhaustive // only activities are read here
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
+		name := event.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName()
+		if name == wire.ActivityPollStatus || name == wire.ActivityCancelAtProvider {
+			activities[event.GetEventId()] = &sending{activity: name, scheduled: at}
+		}
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_STARTED:
+		if s := activities[event.GetActivityTaskStartedEventAttributes().GetScheduledEventId()]; s != nil {
+			s.started = at
+		}
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
+		completed := event.GetActivityTaskCompletedEventAttributes()
+		if s := activities[completed.GetScheduledEventId()]; s != nil {
+			s.closed = at
+			c.readResult(s, completed.GetResult())
+		}
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_FAILED:
+		if s := activities[event.GetActivityTaskFailedEventAttributes().GetScheduledEventId()]; s != nil {
+			s.closed = at
+		}
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
+		if s := activities[event.GetActivityTaskTimedOutEventAttributes().GetScheduledEventId()]; s != nil {
+			s.closed = at
+		}
+	}
+}
+
+func (c *checker) readResult(s *sending, result *commonpb.Payloads) {
+	if s.activity != wire.ActivityPollStatus {
+		return
+	}
+	var poll wire.PollResult
+	if err := json.Unmarshal(data(result), &poll); err != nil {
+		c.say(RuleAnswer, "the result of the poll scheduled at %s: %v", clock(s.scheduled), err)
+		return
+	}
+	s.poll = &poll
+}
+
+// readTaskFailure lets those failures pass that a worker which goes away or an event that comes in between explains.
+func (c *checker) readTaskFailure(run Run, failed *historypb.WorkflowTaskFailedEventAttributes) {
+	switch failed.GetCause() { //nolint:exhaustive // every other cause is a fault of the workflow's code
+	case enumspb.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND, enumspb.WORKFLOW_TASK_FAILED_CAUSE_RESET_STICKY_TASK_QUEUE,
+		enumspb.WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND, enumspb.WORKFLOW_TASK_FAILED_CAUSE_FAILOVER_CLOSE_COMMAND,
+		enumspb.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_UPDATE:
+	default:
+		c.say(RuleStuck, "a workflow task of run %s failed: %s: %s", run.ID, failed.GetCause(), failed.GetFailure().GetMessage())
+	}
+}
+
+func (c *checker) readOutcome(result *commonpb.Payloads) {
+	c.closed = true
+	var outcome wire.Outcome
+	if err := json.Unmarshal(data(result), &outcome); err != nil {
+		c.say(RuleLost, "the outcome cannot be read: %v", err)
+		return
+	}
+	c.outcome = &outcome
+}
+
+// readDecision notes decisions as they came in. A refused update is in history too; what was applied is the audit's to say.
+func (c *checker) readDecision(event *historypb.HistoryEvent) {
+	var payload []byte
+	kind := wire.DecisionKind("")
+	switch event.GetEventType() { //nolint:exhaustive // only these two bring decisions
+	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
+		signal := event.GetWorkflowExecutionSignaledEventAttributes()
+		payload = data(signal.GetInput())
+		if signal.GetSignalName() != wire.SignalDecide {
+			kind = wire.DecisionKind(signal.GetSignalName()) // the plain signals are named like their kinds
+		}
+	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED:
+		payload = data(event.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest().GetInput().GetArgs())
+	default:
+		return
+	}
+	var decision wire.Decision
+	if json.Unmarshal(payload, &decision) != nil || decision.DecisionID == "" {
+		return // an unparsable one; it cannot be applied either
+	}
+	if kind != "" {
+		decision.Kind = kind
+	}
+	if came := c.arrived[decision.DecisionID]; came.times > 0 {
+		c.arrived[decision.DecisionID] = arrival{came.decision, came.times + 1}
+		return
+	}
+	c.arrived[decision.DecisionID] = arrival{decision, 1}
+}
+
+func data(payloads *commonpb.Payloads) []byte {
+	if len(payloads.GetPayloads()) == 0 {
+		return nil
+	}
+	return payloads.GetPayloads()[0].GetData()
+}

@@ -1,0 +1,78 @@
+package check
+
+import (
+	"time"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// What the table of demo-export grants with a cancel, from its documentation.
+const (
+	confirmRequests = 4
+	confirmTime     = time.Minute
+)
+
+// limits are what a wait may use.
+type limits struct {
+	requests, transport, rateLimited int
+	deadline                         time.Time
+	business                         *time.Time
+	extensions, cancels              int
+}
+
+// limitsAt are the limits in force at that time: the spec's, and what the decisions applied until then have granted.
+func (c *checker) limitsAt(at time.Time) limits {
+	l := limits{
+		requests: c.Spec.MaxStatusRequests, transport: c.Spec.MaxTransportFailures, rateLimited: c.Spec.MaxTransportFailures,
+		deadline: c.Spec.DeadlineAt, business: c.Spec.BusinessDeadlineAt,
+	}
+	if c.Spec.MaxRateLimited != nil {
+		l.rateLimited = *c.Spec.MaxRateLimited
+	}
+	for _, a := range c.applied {
+		if !a.at.After(at) {
+			l.grant(a)
+		}
+	}
+	return l
+}
+
+func (l *limits) grant(a applied) {
+	d := a.decision
+	switch d.Kind { //nolint:exhaustive // the other kinds grant nothing
+	case wire.DecisionCancel:
+		l.cancels++
+		l.requests += confirmRequests
+		l.extend(a.at.Add(confirmTime))
+		l.business = nil
+	case wire.DecisionExtend, wire.DecisionTreatAsPending, wire.DecisionUseCredential:
+		l.requests += d.StatusRequests
+		l.transport += d.TransportFailures
+		l.rateLimited += d.RateLimited
+		if d.Seconds > 0 {
+			l.extend(a.at.Add(time.Duration(d.Seconds) * time.Second))
+		}
+		if d.PastBusinessDeadline {
+			l.business = nil
+		}
+		bare := d.Seconds == 0 && d.StatusRequests == 0 && d.TransportFailures == 0 && d.RateLimited == 0 && !d.PastBusinessDeadline
+		if d.Kind != wire.DecisionUseCredential || !bare {
+			l.extensions++
+		}
+	}
+}
+
+// extend allows for the milliseconds in which the audit writes times: a deadline is rounded up, an entry's time down.
+func (l *limits) extend(to time.Time) {
+	if to = to.Add(2 * time.Millisecond); to.After(l.deadline) {
+		l.deadline = to
+	}
+}
+
+// stop is the earlier of the two deadlines.
+func (l *limits) stop() time.Time {
+	if l.business != nil && l.business.Before(l.deadline) {
+		return *l.business
+	}
+	return l.deadline
+}
