@@ -1,0 +1,118 @@
+// Command cmd runs the fault suite.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/jobwait/jobwait/internal/faults"
+)
+
+const usage = `cmd runs waits on a real server under random faults and checks what is left.
+
+  go run ./internal/faults/cmd --waits 1000 --for 20m --seed 1
+  go run ./internal/faults/cmd --mutants
+
+Exit codes: 0 every rule held, 1 error, 2 wrong usage, 3 a rule was broken or a mutant was not caught.
+
+Flags:
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	options, mutants, err := parse(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return 2
+	}
+	clean, err := suite(ctx, options, mutants, stdout, stderr)
+	switch {
+	case err != nil:
+		_, _ = fmt.Fprintln(stderr, "faults: error:", err)
+		return 1
+	case !clean:
+		return 3
+	default:
+		return 0
+	}
+}
+
+func parse(args []string, stderr io.Writer) (faults.Options, bool, error) {
+	var o faults.Options
+	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		_, _ = io.WriteString(stderr, usage)
+		flags.PrintDefaults()
+	}
+	flags.IntVar(&o.Waits, "waits", 50, "`number` of jobs that are waited for")
+	flags.DurationVar(&o.For, "for", time.Minute, "how long faults happen")
+	flags.Uint64Var(&o.Seed, "seed", 1, "`number` that the waits and the faults are drawn from")
+	flags.IntVar(&o.Workers, "workers", 3, "`number` of worker processes")
+	flags.DurationVar(&o.Settle, "settle", 3*time.Minute, "how long the last waits may take to end")
+	flags.StringVar(&o.Dir, "dir", "", "`directory` that keeps logs and the server's state; empty: a temporary one, kept only when a rule is broken")
+	flags.BoolVar(&o.Calm, "calm", false, "leave the faults of processes out")
+	mutants := flags.Bool("mutants", false, "run each planted fault of the core instead and tell what caught it")
+	if err := flags.Parse(args); err != nil {
+		return o, false, err
+	}
+	unnamed := o
+	if unnamed.Dir == "" {
+		unnamed.Dir = "to be made"
+	}
+	err := unnamed.Validate()
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, err)
+	}
+	return o, *mutants, err
+}
+
+// suite runs in a directory that goes away again when there is nothing to look at.
+func suite(ctx context.Context, o faults.Options, mutants bool, stdout, stderr io.Writer) (clean bool, err error) {
+	temporary := o.Dir == ""
+	if temporary {
+		if o.Dir, err = os.MkdirTemp("", "jobwait-faults-"); err != nil {
+			return false, err
+		}
+	}
+	if clean, err = runIn(ctx, o, mutants, stdout, stderr); !clean || err != nil || !temporary {
+		_, _ = fmt.Fprintln(stderr, "logs and the server's state are in", o.Dir)
+		return clean, err
+	}
+	return true, os.RemoveAll(o.Dir)
+}
+
+func runIn(ctx context.Context, o faults.Options, mutants bool, stdout, stderr io.Writer) (bool, error) {
+	if mutants {
+		return faults.RunMutants(ctx, o, stdout, stderr)
+	}
+	bin := filepath.Join(o.Dir, "bin")
+	if err := os.MkdirAll(bin, 0o700); err != nil {
+		return false, err
+	}
+	binaries, err := faults.BuildBinaries(ctx, bin)
+	if err != nil {
+		return false, err
+	}
+	report, err := faults.Run(ctx, o, binaries, stderr)
+	if report.Waits > 0 { // what was found stands, even if something could not be fetched
+		report.Write(stdout)
+	}
+	return len(report.Violations) == 0, err
+}

@@ -1,0 +1,256 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+
+	"github.com/jobwait/jobwait/internal/devserver"
+)
+
+// crew is every process of a run.
+type crew struct {
+	binaries Binaries
+	dir      string
+	server   *devserver.Server
+	options  devserver.Options
+	provider *provider
+	client   client.Client
+
+	workers []*process // by place; nil: nobody
+	leaving []*process // told to stop, and not waited for
+	logs    []*os.File
+}
+
+// eventsPerRun makes the server suggest to continue as new after some ten polls, so that most waits have several runs.
+const eventsPerRun = 120
+
+// newCrew starts the server and the provider, and as many workers as are wanted.
+func newCrew(ctx context.Context, options Options, plan Plan, binaries Binaries) (*crew, error) {
+	c := &crew{
+		binaries: binaries, dir: options.Dir, workers: make([]*process, options.Workers),
+		options: devserver.Options{Executable: options.Temporal},
+	}
+	if err := c.begin(ctx, plan); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
+}
+
+func (c *crew) begin(ctx context.Context, plan Plan) error {
+	if err := c.startProvider(plan); err != nil {
+		return err
+	}
+	if err := c.startServer(ctx); err != nil {
+		return err
+	}
+	if err := c.writeCredentials(); err != nil {
+		return err
+	}
+	var err error
+	c.client, err = client.DialContext(ctx, client.Options{
+		HostPort: c.server.Address, Namespace: c.server.Namespace, Identity: "faults",
+		Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+	})
+	if err != nil {
+		return err
+	}
+	for worker := range c.workers {
+		if err := c.startWorker(worker, Old); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *crew) startProvider(plan Plan) error {
+	address, err := freeAddress()
+	if err != nil {
+		return err
+	}
+	out, err := c.logFile("provider.log")
+	if err != nil {
+		return err
+	}
+	c.provider = &provider{binary: c.binaries.Provider, address: address, dir: c.dir, jobs: plan.scripts(), log: out}
+	return c.provider.start()
+}
+
+func (c *crew) startServer(ctx context.Context) error {
+	executable, err := c.options.Executable, error(nil)
+	if executable.Path == "" {
+		if executable, err = devserver.Find(ctx, os.Stderr); err != nil {
+			return err
+		}
+	}
+	out, err := c.logFile("server.log")
+	if err != nil {
+		return err
+	}
+	c.options = devserver.Options{
+		Executable: executable, DBFilename: filepath.Join(c.dir, "temporal.db"),
+		DBPragmas:        []string{"journal_mode=WAL", "synchronous=NORMAL"},
+		SearchAttributes: true, FastTimers: true, LogWriter: out,
+		DynamicConfig: []string{fmt.Sprintf("limit.historyCount.suggestContinueAsNew=%d", eventsPerRun)},
+	}
+	if c.server, err = devserver.Start(ctx, c.options); err == nil {
+		c.options.Port = c.server.Port
+	}
+	return err
+}
+
+// writeCredentials names the key twice, so that a person can put another name in a refused one's place.
+func (c *crew) writeCredentials() error {
+	entry := `{version: "1", env: FAULTS_KEY, origins: ["http://` + c.provider.address + `"]}`
+	return os.WriteFile(c.credentials(), []byte("credentials: {demo: "+entry+", other: "+entry+"}\n"), 0o600)
+}
+
+func (c *crew) credentials() string { return filepath.Join(c.dir, "credentials.yaml") }
+
+func (c *crew) logFile(name string) (io.Writer, error) {
+	file, err := os.OpenFile(filepath.Join(c.dir, name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		c.logs = append(c.logs, file)
+	}
+	return file, err
+}
+
+// stopTimeout is longer than a request, so that a worker that is told to stop finishes those it has sent.
+const stopTimeout = 8 * time.Second
+
+func workerName(worker int) string { return "worker-" + strconv.Itoa(worker+1) }
+
+// startWorker starts a worker in a place that is free.
+func (c *crew) startWorker(worker int, build Build) error {
+	if c.worker(worker) != nil {
+		return nil
+	}
+	out, err := c.logFile(workerName(worker) + ".log")
+	if err != nil {
+		return err
+	}
+	args := []string{"--demo", "--credentials", c.credentials(), "--stop-timeout", stopTimeout.String(), "--log-level", "warn"}
+	started, err := spawn(c.binaries.Workers[build], args, []string{
+		"FAULTS_KEY=" + providerKey, "TEMPORAL_ADDRESS=" + c.server.Address, "TEMPORAL_NAMESPACE=" + c.server.Namespace,
+	}, out)
+	c.workers[worker] = started
+	return err
+}
+
+// worker is the process in that place; nil: none that runs.
+func (c *crew) worker(worker int) *process {
+	if p := c.workers[worker]; p != nil && p.runs() {
+		return p
+	}
+	return nil
+}
+
+// do carries out a fault.
+func (c *crew) do(ctx context.Context, fault Fault) error {
+	switch fault.Do {
+	case KillWorker, StopWorker, FreezeWorker, ThawWorker:
+		return c.signalWorker(fault)
+	case StartWorker:
+		return c.replaceWorker(fault)
+	case KillServer:
+		return c.server.Kill()
+	case StopServer:
+		return c.server.Stop()
+	case StartServer:
+		return c.restartServer(ctx)
+	case StopProvider:
+		return c.provider.stop()
+	case StartProvider:
+		return c.provider.start()
+	default:
+		return fmt.Errorf("faults: action %q", fault.Do)
+	}
+}
+
+func (c *crew) signalWorker(fault Fault) error {
+	p := c.worker(fault.Worker)
+	if p == nil {
+		return nil
+	}
+	return p.signal(map[Action]os.Signal{
+		KillWorker: os.Kill, StopWorker: syscall.SIGTERM, FreezeWorker: syscall.SIGSTOP, ThawWorker: syscall.SIGCONT,
+	}[fault.Do])
+}
+
+// replaceWorker does not wait for a worker that is told to stop: the two are there side by side, as in a rolling upgrade.
+func (c *crew) replaceWorker(fault Fault) error {
+	if old := c.worker(fault.Worker); old != nil {
+		c.leaving = append(c.leaving, old)
+		c.workers[fault.Worker] = nil
+	}
+	return c.startWorker(fault.Worker, fault.Build)
+}
+
+// restartServer starts the server at its port. The port of a killed process can be held for a moment.
+func (c *crew) restartServer(ctx context.Context) error {
+	var err error
+	for range 10 {
+		var server *devserver.Server
+		if server, err = devserver.Start(ctx, c.options); err == nil {
+			c.server = server
+			return nil
+		}
+		pause(ctx, time.Second)
+	}
+	return err
+}
+
+// mend brings back whatever is down, at the end of the faults.
+func (c *crew) mend() error {
+	var errs []error
+	for worker := range c.workers {
+		if p := c.worker(worker); p != nil {
+			errs = append(errs, p.signal(syscall.SIGCONT))
+		}
+		errs = append(errs, c.startWorker(worker, New))
+	}
+	return errors.Join(errs...)
+}
+
+// close ends every process and closes what they wrote to.
+func (c *crew) close() error {
+	var errs []error
+	if c.client != nil {
+		c.client.Close()
+	}
+	for _, p := range append(c.leaving, c.workers...) {
+		if p != nil {
+			p.kill()
+		}
+	}
+	if c.server != nil {
+		errs = append(errs, c.server.Stop())
+	}
+	if c.provider != nil {
+		errs = append(errs, c.provider.stop())
+	}
+	for _, file := range c.logs {
+		errs = append(errs, file.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// pause lets time pass, unless the run ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,7 @@
+package faults
+
+// Remaining is what is left of scripts after these requests.
+var Remaining = remaining
+
+// Overlay writes the mutated files into a directory.
+func (m Mutant) Overlay(root, dir string) (string, error) { return m.overlay(root, dir) }

@@ -1,0 +1,117 @@
+package faults
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// Fault is one thing that is done to a process.
+type Fault struct {
+	At time.Duration
+	Do Action
+	// Worker is which one, for the actions on a worker.
+	Worker int
+	// Build is which binary a worker is started from.
+	Build Build
+}
+
+// Action is what a fault does.
+type Action string
+
+// The actions.
+const (
+	KillWorker    Action = "kill worker"    // SIGKILL
+	StopWorker    Action = "stop worker"    // SIGTERM; it may finish its requests
+	FreezeWorker  Action = "freeze worker"  // SIGSTOP
+	ThawWorker    Action = "thaw worker"    // SIGCONT
+	StartWorker   Action = "start worker"   // in the place of one that was killed or stopped
+	KillServer    Action = "kill server"    // SIGKILL
+	StopServer    Action = "stop server"    // SIGINT
+	StartServer   Action = "start server"   // at the same port, with the same file
+	StopProvider  Action = "stop provider"  // SIGTERM, so that its log is whole; open requests break off
+	StartProvider Action = "start provider" // at the same address, every job where it was
+)
+
+// Build is which of the two worker binaries a process runs.
+type Build string
+
+// The builds: one code, two binaries with different versions, as before and after an upgrade.
+const (
+	Old Build = "old"
+	New Build = "new"
+)
+
+// drawFaults draws what happens every 2 to 8 seconds, in short runs more often, until the last tenth of the run. Each thing that
+// is broken is mended.
+func drawFaults(r *rand.Rand, options Options) []Fault {
+	d := faultDraw{Rand: r, options: options, free: map[string]time.Duration{}}
+	least, most := min(2*time.Second, options.For/16), min(8*time.Second, options.For/8)
+	for at := 3 * time.Second; at < options.For*9/10; at += between(r, least, most) {
+		d.one(at)
+	}
+	slices.SortStableFunc(d.out, func(a, b Fault) int { return int(a.At - b.At) })
+	return d.out
+}
+
+// faultDraw remembers from when on each process may be broken again.
+type faultDraw struct {
+	*rand.Rand
+	options Options
+	free    map[string]time.Duration
+	out     []Fault
+}
+
+func (d *faultDraw) one(at time.Duration) {
+	worker := d.IntN(d.options.Workers)
+	switch n := d.IntN(100); {
+	case n < 35:
+		d.worker(at, worker, KillWorker, between(d.Rand, 0, 6*time.Second))
+	case n < 60:
+		d.worker(at, worker, StopWorker, 0)
+	case n < 70:
+		d.freeze(at, worker)
+	case n < 73:
+		for each := range d.options.Workers {
+			d.worker(at, each, KillWorker, between(d.Rand, 5*time.Second, 12*time.Second))
+		}
+	case n < 81:
+		d.outage(at, "server", KillServer, StartServer, 5*time.Second)
+	case n < 84:
+		d.outage(at, "server", StopServer, StartServer, 5*time.Second)
+	default:
+		d.outage(at, "provider", StopProvider, StartProvider, 8*time.Second)
+	}
+}
+
+// worker ends a worker and starts one of either build in its place.
+func (d *faultDraw) worker(at time.Duration, worker int, end Action, after time.Duration) {
+	if !d.take(workerName(worker), at, at+after+3*time.Second) {
+		return
+	}
+	build := []Build{Old, New}[d.IntN(2)]
+	d.out = append(d.out, Fault{At: at, Do: end, Worker: worker}, Fault{At: at + after, Do: StartWorker, Worker: worker, Build: build})
+}
+
+func (d *faultDraw) freeze(at time.Duration, worker int) {
+	thaw := at + between(d.Rand, 2*time.Second, 12*time.Second)
+	if d.take(workerName(worker), at, thaw+time.Second) {
+		d.out = append(d.out, Fault{At: at, Do: FreezeWorker, Worker: worker}, Fault{At: thaw, Do: ThawWorker, Worker: worker})
+	}
+}
+
+func (d *faultDraw) outage(at time.Duration, what string, end, begin Action, most time.Duration) {
+	back := at + between(d.Rand, time.Second, most)
+	if d.take(what, at, back+5*time.Second) {
+		d.out = append(d.out, Fault{At: at, Do: end}, Fault{At: back, Do: begin})
+	}
+}
+
+// take claims a process for a time, unless it is broken already.
+func (d *faultDraw) take(what string, from, until time.Duration) bool {
+	if from < d.free[what] {
+		return false
+	}
+	d.free[what] = until
+	return true
+}

@@ -1,0 +1,72 @@
+package faults_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobwait/jobwait/internal/devserver"
+	"github.com/jobwait/jobwait/internal/faults"
+)
+
+// envLong makes the tests here take as long as they like: every planted fault of the core is run and has to be caught.
+const envLong = "JOBWAIT_FAULTS_LONG"
+
+// TestWaitsUnderFaults is the suite in short: real processes, killed and replaced, and every rule holds.
+func TestWaitsUnderFaults(t *testing.T) {
+	t.Parallel()
+	options := small(t)
+	binaries, err := faults.BuildBinaries(t.Context(), options.Dir)
+	require.NoError(t, err)
+	report, err := faults.Run(t.Context(), options, binaries, t.Output())
+	require.NoError(t, err)
+	report.Write(t.Output())
+
+	require.Empty(t, report.Violations)
+	require.Equal(t, options.Waits, report.Waits)
+	require.Zero(t, report.Outcomes["open"], "waits that have not ended")
+	require.Positive(t, report.Outcomes["succeeded"])
+	for _, action := range []faults.Action{faults.KillWorker, faults.StopWorker, faults.FreezeWorker, faults.KillServer, faults.StopProvider} {
+		require.Positive(t, report.Faults[string(action)], action)
+	}
+	require.Greater(t, report.Requests, options.Waits)
+}
+
+// small is a run that fits into a minute.
+func small(t *testing.T) faults.Options {
+	t.Helper()
+	server, err := devserver.Find(t.Context(), os.Stderr)
+	require.NoError(t, err)
+	return faults.Options{Seed: 11, Waits: 48, For: 25 * time.Second, Workers: 3, Settle: time.Minute, Dir: t.TempDir(), Temporal: server}
+}
+
+// TestMutantsApply: a planted fault whose text is gone from the core would be caught by nobody and missed by nobody.
+func TestMutantsApply(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(faults.Mutants()), 5)
+	for _, mutant := range faults.Mutants() {
+		_, err := mutant.Overlay(root, t.TempDir())
+		require.NoError(t, err)
+	}
+	gone := faults.Mutant{Name: "gone", Edits: []faults.Edit{{File: "operation/cancel.go", Old: "not there"}}}
+	_, err = gone.Overlay(root, t.TempDir())
+	require.ErrorContains(t, err, "0 times")
+}
+
+// TestMutantsAreCaught builds the worker with each planted fault and looks whether the checker finds it. It takes minutes.
+func TestMutantsAreCaught(t *testing.T) {
+	if os.Getenv(envLong) == "" {
+		t.Skip("set " + envLong + "=1 to run each planted fault for 40 seconds")
+	}
+	t.Parallel()
+	options := small(t)
+	options.For, options.Settle = 40*time.Second, 15*time.Second
+	caught, err := faults.RunMutants(t.Context(), options, t.Output(), t.Output())
+	require.NoError(t, err)
+	require.True(t, caught)
+}

@@ -1,0 +1,120 @@
+package faults
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/jobwait/jobwait/waittest"
+	"github.com/jobwait/jobwait/wire"
+)
+
+// kind is one story of a job.
+type kind struct {
+	name string
+	draw func(*rand.Rand, *Wait)
+}
+
+// resultURL is the one result that a job can have.
+func resultURL(job string) string { return "https://files.example.com/" + job + ".csv" }
+
+// unknownState is one that the provider's table does not list.
+const unknownState = "archiving"
+
+func running(r *rand.Rand, most int) waittest.Step {
+	return waittest.State("running").Times(1 + r.IntN(most))
+}
+
+// script lets a job run for a while, then do that, then run again and succeed.
+func script(r *rand.Rand, w *Wait, middle ...waittest.Step) {
+	steps := append([]waittest.Step{waittest.State("queued"), running(r, w.polls)}, middle...)
+	w.Script = waittest.Script(append(steps, running(r, w.polls), waittest.Succeeded(resultURL(w.Job)))...)
+}
+
+func seconds(r *rand.Rand, least, most int) string { return strconv.Itoa(least + r.IntN(most-least+1)) }
+
+// kinds are in turn what the jobs of a run are like.
+var kinds = []kind{ //nolint:gochecknoglobals // a table
+	{"plain", func(r *rand.Rand, w *Wait) { script(r, w) }},
+	{"retry-after", func(r *rand.Rand, w *Wait) {
+		script(r, w,
+			waittest.Status(503).RetryAfter(seconds(r, 3, 8)),
+			waittest.State("running").RetryAfter(seconds(r, 2, 6)),
+			waittest.Status(429).RetryAfter(seconds(r, 3, 9)+".5"))
+	}},
+	{"hints", func(r *rand.Rand, w *Wait) {
+		script(r, w, waittest.State("running").PollAfter(0).Times(2), waittest.State("processing").PollAfter(float64(1+r.IntN(6))).Times(2))
+	}},
+	{"unknown", func(r *rand.Rand, w *Wait) { script(r, w, waittest.State(unknownState).Times(1+r.IntN(3))) }},
+	{"slow", func(r *rand.Rand, w *Wait) {
+		script(r, w, waittest.State("running").Delay(2500*time.Millisecond).Times(3), waittest.State("running").Held())
+		w.Spec.Schedule.RequestTimeoutSeconds = new(4)
+	}},
+	{"cancelled", func(r *rand.Rand, w *Wait) {
+		w.Script = waittest.Script(waittest.State("running"))
+		w.Cancel = between(r, 3*time.Second, w.Life/2)
+	}},
+	{"budget", func(r *rand.Rand, w *Wait) {
+		w.Script = waittest.Script(waittest.State("running").Times(6), waittest.Succeeded(resultURL(w.Job)))
+		w.Spec.MaxStatusRequests = 3 + r.IntN(3)
+	}},
+	{"deadline", func(r *rand.Rand, w *Wait) {
+		w.Script = waittest.Script(waittest.State("running"))
+		w.Life = between(r, 12*time.Second, 40*time.Second)
+	}},
+	{"broken", func(r *rand.Rand, w *Wait) {
+		script(r, w, waittest.CutOff("running"), waittest.ResetConnection(), waittest.Hangup(), waittest.Status(502), waittest.CutOff("running").RetryAfter("4"))
+	}},
+	// Long enough for a worker to be killed meanwhile.
+	{"hanging", func(r *rand.Rand, w *Wait) {
+		script(r, w, waittest.State("running").Held().Times(2+r.IntN(3)))
+		w.Spec.Schedule.RequestTimeoutSeconds = new(6)
+	}},
+	{"no-result", func(r *rand.Rand, w *Wait) {
+		w.Script = waittest.Script(running(r, w.polls), waittest.State("succeeded").Times(1+r.IntN(2)), waittest.Succeeded(resultURL(w.Job)))
+	}},
+	{"partial", func(r *rand.Rand, w *Wait) {
+		w.Script = waittest.Script(running(r, w.polls), waittest.Step{State: "partially_succeeded", ResultURL: resultURL(w.Job)})
+		w.Spec.AcceptPartial = r.IntN(2) == 0
+	}},
+	{"failed", func(r *rand.Rand, w *Wait) {
+		w.Script = waittest.Script(running(r, w.polls), waittest.Failed("E_ROWS", "too many rows"))
+	}},
+	{"expired", func(r *rand.Rand, w *Wait) {
+		w.Script = waittest.Script(running(r, w.polls), waittest.State("expired"))
+	}},
+	{"cancel-refused", func(r *rand.Rand, w *Wait) {
+		script(r, w, waittest.State("running").Times(5))
+		w.Script = w.Script.OnCancel(waittest.Status([]int{404, 409, 503}[r.IntN(3)]).RetryAfter("3"))
+		w.Cancel = between(r, 3*time.Second, w.Life/2)
+	}},
+	{"cancel-hangs", func(r *rand.Rand, w *Wait) {
+		w.Script = waittest.Script(waittest.State("running")).OnCancel(waittest.State("cancelling").Held(), waittest.State("cancelling"), waittest.State("cancelled"))
+		w.Cancel = between(r, 3*time.Second, w.Life/2)
+	}},
+	{"stopped", func(r *rand.Rand, w *Wait) {
+		w.Script = waittest.Script(waittest.State("running"))
+		w.Stop = between(r, 3*time.Second, w.Life)
+	}},
+	{"rate-limited", func(r *rand.Rand, w *Wait) {
+		script(r, w, waittest.Status(429).Times(3+r.IntN(4)))
+		w.Spec.MaxRateLimited = new(3)
+	}},
+	{"failing", func(r *rand.Rand, w *Wait) {
+		script(r, w, waittest.Status(500).Times(3+r.IntN(5)))
+		w.Spec.MaxTransportFailures = 3
+	}},
+	{"needs-input", func(r *rand.Rand, w *Wait) { script(r, w, waittest.State("awaiting_review").Times(1+r.IntN(2))) }},
+	{"sign-in-page", func(r *rand.Rand, w *Wait) {
+		script(r, w, waittest.Raw("text/html", "<html>sign in</html>"), waittest.Redirect("http://127.0.0.1/login"))
+	}},
+	{"asks-nobody", func(r *rand.Rand, w *Wait) {
+		script(r, w, waittest.State(unknownState))
+		w.Spec.Escalation.EscalateOn = []wire.Reason{}
+	}},
+	{"denied", func(r *rand.Rand, w *Wait) {
+		script(r, w, waittest.Status(401))
+		w.Answers = []Answer{{Kind: wire.DecisionUseCredential}, {Kind: wire.DecisionClose}}
+	}},
+	{"too-long", func(r *rand.Rand, w *Wait) { script(r, w, waittest.Status(503).RetryAfter("900")) }},
+}

@@ -1,0 +1,128 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/jobwait/jobwait/internal/faults/check"
+)
+
+// Mutant is a fault planted in the core, which the checker has to find.
+type Mutant struct {
+	Name  string
+	Edits []Edit
+	// Rule is the one that it breaks.
+	Rule string
+}
+
+// Edit replaces a text that stands once in a file of the module.
+type Edit struct{ File, Old, New string }
+
+// Mutants are the planted faults.
+func Mutants() []Mutant {
+	return []Mutant{
+		{
+			Name: "deadline taken five seconds too late", Rule: check.RuleDeadline,
+			Edits: []Edit{{"operation/operation.go", "return limits.DeadlineAt, wire.ReasonDeadlineExceeded", "return limits.DeadlineAt.Add(5 * time.Second), wire.ReasonDeadlineExceeded"}},
+		},
+		{
+			Name: "request budget off by one", Rule: check.RuleBudget,
+			Edits: []Edit{
+				{"operation/operation.go", "case o.rec.Counters.StatusRequestsUsed >= o.rec.Limits.MaxStatusRequests:", "case o.rec.Counters.StatusRequestsUsed > o.rec.Limits.MaxStatusRequests:"},
+				{"operation/schedule.go", "case o.rec.Counters.StatusRequestsUsed >= o.rec.Limits.MaxStatusRequests:", "case o.rec.Counters.StatusRequestsUsed > o.rec.Limits.MaxStatusRequests:"},
+			},
+		},
+		{
+			Name: "Retry-After ignored", Rule: check.RuleRetryAfter,
+			Edits: []Edit{{"operation/schedule.go", "if minimum := guidance.RetryAfterSeconds; minimum != nil {", "if minimum := guidance.RetryAfterSeconds; minimum != nil && *minimum < 0 {"}},
+		},
+		{
+			Name: "unknown states waited in", Rule: check.RuleStop,
+			Edits: []Edit{{"operation/observe.go", "if slices.Contains(o.rec.Overrides, seen.Job.RawState) {", "if seen.Job.RawState != \"\" {"}},
+		},
+		{
+			Name: "cancel sent a second time", Rule: check.RuleCancel,
+			Edits: []Edit{{"operation/cancel.go", "o.rec.Cancel, o.rec.LastAnsweredAt = wire.CancelSent, now", "o.rec.LastAnsweredAt = now\n\tif o.rec.Cancel = wire.CancelSent; o.rec.CancelDetail == \"\" {\n\t\to.rec.Cancel = wire.CancelWanted\n\t}"}},
+		},
+		{
+			Name: "counters reset when a run continues as new", Rule: check.RuleCounters,
+			Edits: []Edit{{"operation/operation.go", "return &Operation{rec: rec}", "rec.Counters = wire.Counters{}\n\treturn &Operation{rec: rec}"}},
+		},
+		{
+			Name: "a lost request repeated by Temporal", Rule: check.RuleReservation,
+			Edits: []Edit{{"workflows/await_activities.go", "MaximumAttempts: 1}", "MaximumAttempts: 3}"}},
+		},
+		{
+			Name: "polling goes on without min_delay", Rule: check.RuleMinDelay,
+			Edits: []Edit{{"operation/schedule.go", "return now.Add(o.minDelay())", "return now"}},
+		},
+	}
+}
+
+// overlay writes the mutated files and the list of them that `go build -overlay` reads.
+func (m Mutant) overlay(root, dir string) (string, error) {
+	replaced := map[string]string{}
+	for i, edit := range m.Edits {
+		original := filepath.Join(root, edit.File)
+		source, err := os.ReadFile(original)
+		if err != nil {
+			return "", err
+		}
+		if n := strings.Count(string(source), edit.Old); n != 1 {
+			return "", fmt.Errorf("faults: mutant %q: %s has the text %d times, once is needed: %q", m.Name, edit.File, n, edit.Old)
+		}
+		replaced[original] = filepath.Join(dir, fmt.Sprintf("mutant-%d.go", i))
+		mutated := strings.Replace(string(source), edit.Old, edit.New, 1)
+		if err := os.WriteFile(replaced[original], []byte(mutated), 0o600); err != nil {
+			return "", err
+		}
+	}
+	list := filepath.Join(dir, "overlay.json")
+	text, err := json.Marshal(map[string]any{"Replace": replaced})
+	if err != nil {
+		return "", err
+	}
+	return list, os.WriteFile(list, text, 0o600)
+}
+
+// RunMutants runs each mutant with the same plan and reports whether each was caught by the rule that it breaks. Histories are
+// not replayed: the code would notice that it is not what recorded them, and the checker has to find the fault by itself.
+func RunMutants(ctx context.Context, options Options, stdout, progress io.Writer) (allCaught bool, err error) {
+	allCaught = true
+	for i, mutant := range Mutants() {
+		dir := filepath.Join(options.Dir, fmt.Sprintf("mutant-%d", i+1))
+		report, err := mutant.run(ctx, options, dir, progress)
+		if err != nil {
+			return false, err
+		}
+		caught := check.ByRule(report.Violations)
+		allCaught = allCaught && caught[mutant.Rule] > 0
+		_, _ = fmt.Fprintf(stdout, "%-45s %-12s caught %-5t %s\n", mutant.Name, mutant.Rule, caught[mutant.Rule] > 0, words(caught))
+	}
+	return allCaught, nil
+}
+
+func (m Mutant) run(ctx context.Context, options Options, dir string, progress io.Writer) (Report, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return Report{}, err
+	}
+	root, err := moduleRoot(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	list, err := m.overlay(root, dir)
+	if err != nil {
+		return Report{}, err
+	}
+	binaries, err := BuildBinaries(ctx, dir, "-overlay", list)
+	if err != nil {
+		return Report{}, err
+	}
+	options.Dir, options.SkipReplay = dir, true
+	return Run(ctx, options, binaries, progress)
+}

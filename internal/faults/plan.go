@@ -1,0 +1,157 @@
+package faults
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jobwait/jobwait/internal/devserver"
+	"github.com/jobwait/jobwait/waittest"
+	"github.com/jobwait/jobwait/wire"
+)
+
+// Options say how large a run is. Waits, For and Workers are required.
+type Options struct {
+	// Seed draws the waits, their answers, the people and the faults.
+	Seed uint64
+	// Waits is how many jobs are waited for.
+	Waits int
+	// For is how long faults happen; starting, settling and checking come on top.
+	For time.Duration
+	// Workers is how many worker processes there are, while none is down.
+	Workers int
+	// Settle is how long the last waits may take to end once nothing fails any more. Default 3 minutes.
+	Settle time.Duration
+	// Dir keeps logs and the server's state. Required.
+	Dir string
+	// Temporal is the server's executable; empty: it is found, or built.
+	Temporal devserver.Executable
+	// Calm leaves the faults of processes out; those of the provider's answers stay.
+	Calm bool
+	// SkipReplay leaves the strict replay of every history out.
+	SkipReplay bool
+}
+
+// Validate reports the first option that cannot be used.
+func (o Options) Validate() error {
+	switch {
+	case o.Waits < 1:
+		return fmt.Errorf("faults: %d waits, at least 1 is needed", o.Waits)
+	case o.For < 10*time.Second:
+		return fmt.Errorf("faults: for %s, at least 10s are needed", o.For)
+	case o.Workers < 1:
+		return fmt.Errorf("faults: %d workers, at least 1 is needed", o.Workers)
+	case o.Settle < 0:
+		return fmt.Errorf("faults: settle %s is negative", o.Settle)
+	case o.Dir == "":
+		return errors.New("faults: no directory for logs and the server's state")
+	}
+	return nil
+}
+
+// Plan is everything about a run that chance decides, drawn before it starts: the same seed and options give the same plan.
+type Plan struct {
+	Waits  []Wait
+	Faults []Fault
+}
+
+// Wait is one planned wait.
+type Wait struct {
+	Job, Kind string
+	// Start is when it starts, Life how long it gets until its deadline, both from the start of the run and of the wait.
+	Start, Life time.Duration
+	Script      waittest.JobScript
+	// Spec lacks what only the run knows: times and the status URL.
+	Spec wire.Spec
+	// Answers are what a person says to the escalations in turn; the last repeats. An answer that is not offered becomes close.
+	Answers []Answer
+	// Cancel and Stop are when somebody cancels the job or stops the waiting; Rival is when a second caller tries to start a
+	// wait for the job. All count from the start of the wait; 0: never.
+	Cancel, Stop, Rival time.Duration
+
+	polls int // about how often a job says that it is running before something happens
+}
+
+// Answer is what a person says to an escalation.
+type Answer struct {
+	Kind wire.DecisionKind // empty: nothing, the window lapses
+	// BySignal sends it as a signal, else it is an update; Twice sends it again.
+	BySignal, Twice bool
+}
+
+// account is whose jobs they are.
+const account = "acct-faults"
+
+// NewPlan draws a plan.
+func NewPlan(options Options) Plan {
+	// Two streams, so that another number of waits leaves the faults as they are.
+	waits := rand.New(rand.NewPCG(options.Seed, 1))  //nolint:gosec // chance that can be repeated is the point
+	faults := rand.New(rand.NewPCG(options.Seed, 2)) //nolint:gosec // as above
+	plan := Plan{}
+	for n := range options.Waits {
+		plan.Waits = append(plan.Waits, drawWait(waits, n, options.For))
+	}
+	if !options.Calm {
+		plan.Faults = drawFaults(faults, options)
+	}
+	return plan
+}
+
+// drawWait takes the kinds in turn, so that every kind is in a small run as well.
+func drawWait(r *rand.Rand, n int, length time.Duration) Wait {
+	kind := kinds[n%len(kinds)]
+	w := Wait{
+		Job: fmt.Sprintf("job-%04d", n+1), Kind: kind.name, polls: 4 + int(length/(2*time.Minute)),
+		Start: time.Duration(r.Float64() * 0.6 * float64(length)),
+		Life:  between(r, min(25*time.Second, length*3/4), min(length*3/10+10*time.Second, 5*time.Minute)),
+	}
+	w.Spec = drawSpec(r, w.Job, length)
+	for range 3 {
+		w.Answers = append(w.Answers, drawAnswer(r))
+	}
+	kind.draw(r, &w)
+	if r.IntN(10) == 0 {
+		w.Rival = between(r, time.Second, w.Life)
+	}
+	return w
+}
+
+// drawSpec draws a patient spec, and one that hurries for a run that is over soon.
+func drawSpec(r *rand.Rand, job string, length time.Duration) wire.Spec {
+	base := 1 + r.IntN(3)
+	spec := wire.Spec{
+		OperationID: "op-" + job, Provider: "demo-export", Account: account, ProviderJobID: job, CredentialRef: "demo",
+		MaxStatusRequests: 12 + r.IntN(20), MaxTransportFailures: 6 + r.IntN(6),
+		Schedule: wire.Schedule{
+			BaseDelaySeconds: &base, MaxDelaySeconds: new(base * (2 + r.IntN(8))), MinDelaySeconds: new(1 + r.IntN(2)),
+			RequestTimeoutSeconds: new(requestTimeoutSeconds),
+		},
+		Escalation: wire.EscalationSettings{
+			DecisionWindowSeconds: new(60), ReminderSeconds: new(0), MaxExtensions: new(1 + r.IntN(3)),
+		},
+	}
+	if length < time.Minute {
+		spec.Schedule.BaseDelaySeconds, spec.Schedule.MaxDelaySeconds = new(1), new(3)
+	}
+	return spec
+}
+
+// requestTimeoutSeconds is short, so that a request to a provider that hangs is over soon.
+const requestTimeoutSeconds = 2
+
+// drawAnswer mostly goes on once; people also let a window lapse, answer twice and use the plain signals.
+func drawAnswer(r *rand.Rand) Answer {
+	kind := []wire.DecisionKind{
+		wire.DecisionExtend, wire.DecisionExtend, wire.DecisionExtend, wire.DecisionTreatAsPending, wire.DecisionAcceptResult,
+		wire.DecisionCancel, wire.DecisionClose, "",
+	}[r.IntN(8)]
+	return Answer{Kind: kind, BySignal: r.IntN(3) == 0, Twice: r.IntN(5) == 0}
+}
+
+func between(r *rand.Rand, least, most time.Duration) time.Duration {
+	if most <= least {
+		return least
+	}
+	return least + time.Duration(r.Int64N(int64(most-least)))
+}

@@ -1,0 +1,163 @@
+package faults
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/jobwait/jobwait/internal/faults/check"
+	"github.com/jobwait/jobwait/waittest"
+)
+
+// providerKey is what the provider's Authorization must say after "Bearer ".
+const providerKey = "faults-key"
+
+// provider is the fake provider as a process of its own. It keeps its log in a file, over all its lives.
+type provider struct {
+	binary, address, dir string
+	jobs                 map[string]waittest.JobScript
+	log                  io.Writer
+	running              *process
+}
+
+func (p *provider) logFile() string { return filepath.Join(p.dir, "provider.jsonl") }
+
+func (p *provider) statusURL(job string) string { return "http://" + p.address + "/exports/" + job }
+
+// start lets every job go on where the log says that it was. The scripts are a file and not put one by one: a provider that
+// comes back must know its jobs from its first request on.
+func (p *provider) start() error {
+	requests, err := readLog(p.logFile())
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(p.dir, "jobs.json")
+	if err := writeJSON(file, waittest.ProviderScript{Jobs: remaining(p.jobs, requests)}); err != nil {
+		return err
+	}
+	args := []string{"--addr", p.address, "--key-env", "FAULTS_KEY", "--script", file, "--log", p.logFile()}
+	if p.running, err = spawn(p.binary, args, []string{"FAULTS_KEY=" + providerKey}, p.log); err != nil {
+		return err
+	}
+	return p.awaitReady()
+}
+
+func (p *provider) awaitReady() error {
+	for range 200 {
+		answer, err := http.Get("http://" + p.address + "/_health") //nolint:noctx // a local process that answers or is not there
+		if err == nil {
+			return answer.Body.Close()
+		}
+		select {
+		case <-p.running.ended:
+			return errors.New("faults: the provider ended; see its log")
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return errors.New("faults: the provider does not answer")
+}
+
+// stop ends the provider in order: a killed one would not have written the requests that were open.
+func (p *provider) stop() error {
+	if p.running == nil {
+		return nil
+	}
+	return p.running.stop(10 * time.Second)
+}
+
+// remaining is what is left of the scripts after these requests.
+func remaining(jobs map[string]waittest.JobScript, requests []check.Request) map[string]waittest.JobScript {
+	left := map[string]waittest.JobScript{}
+	for id, script := range jobs {
+		if len(script.Cancel) == 0 { // what the provider does without a script, written out so that it can be shortened
+			script = script.OnCancel(waittest.Step{Status: http.StatusAccepted, State: "cancelling"}, waittest.State("cancelling"), waittest.State("cancelled"))
+		}
+		left[id] = script
+	}
+	for _, request := range requests {
+		script, ok := left[request.Job]
+		if !ok {
+			continue
+		}
+		switch waittest.RequestKind(request.Kind) {
+		case waittest.KindStatus:
+			script.Steps = afterOne(script.Steps)
+		case waittest.KindCancel:
+			script = afterCancel(script)
+		case waittest.KindOther:
+		}
+		left[request.Job] = script
+	}
+	return left
+}
+
+// afterOne takes one request off the steps; the last step stays for ever.
+func afterOne(steps []waittest.Step) []waittest.Step {
+	if len(steps) == 1 {
+		return steps
+	}
+	if steps[0].Repeat <= 1 {
+		return steps[1:]
+	}
+	steps = slices.Clone(steps)
+	steps[0].Repeat--
+	return steps
+}
+
+func afterCancel(script waittest.JobScript) waittest.JobScript {
+	if then := script.Cancel[0].Then; len(then) > 0 {
+		script.Steps = then
+	}
+	if len(script.Cancel) > 1 {
+		script.Cancel = script.Cancel[1:]
+	}
+	return script
+}
+
+// readLog reads the provider's log in the order of arrival; one that is not there yet is empty.
+func readLog(path string) ([]check.Request, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var requests []check.Request
+	for lines := json.NewDecoder(file); ; {
+		var request check.Request
+		switch err := lines.Decode(&request); {
+		case errors.Is(err, io.EOF):
+			slices.SortStableFunc(requests, func(a, b check.Request) int { return a.ReceivedAt.Compare(b.ReceivedAt) })
+			return requests, nil
+		case err != nil:
+			return nil, fmt.Errorf("faults: %s: %w", path, err)
+		}
+		requests = append(requests, request)
+	}
+}
+
+func writeJSON(path string, value any) error {
+	text, err := json.MarshalIndent(value, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o600)
+}
+
+// freeAddress is one on this machine that nobody listens at now.
+func freeAddress() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed in the next line
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}

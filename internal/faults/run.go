@@ -1,0 +1,203 @@
+// Package faults runs many waits on a real server with worker processes and a provider that are killed, stopped, frozen and
+// replaced meanwhile, and has everything that is left afterwards checked by a package that knows the rules and not the code.
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/jobwait/jobwait"
+	"github.com/jobwait/jobwait/internal/faults/check"
+	"github.com/jobwait/jobwait/waittest"
+	"github.com/jobwait/jobwait/wire"
+)
+
+func (w Wait) workflowID() string {
+	return wire.WorkflowID(w.Spec.Provider, w.Spec.Account, w.Spec.ProviderJobID)
+}
+
+func (p Plan) scripts() map[string]waittest.JobScript {
+	scripts := map[string]waittest.JobScript{}
+	for _, w := range p.Waits {
+		scripts[w.Job] = w.Script
+	}
+	return scripts
+}
+
+// Run carries out a plan and checks what is left. An error says that the run itself could not be made; what the product did
+// wrong is in the report.
+func Run(ctx context.Context, options Options, binaries Binaries, progress io.Writer) (Report, error) {
+	if err := options.Validate(); err != nil {
+		return Report{}, err
+	}
+	if options.Settle == 0 {
+		options.Settle = 3 * time.Minute
+	}
+	plan := NewPlan(options)
+	crew, err := newCrew(ctx, options, plan, binaries)
+	if err != nil {
+		return Report{}, err
+	}
+	r := &run{options: options, plan: plan, crew: crew, people: newPeople(crew.client, plan, options), progress: progress, began: time.Now()}
+	report, err := r.all(ctx)
+	return report, errors.Join(err, crew.close())
+}
+
+// run is a plan being carried out.
+type run struct {
+	options  Options
+	plan     Plan
+	crew     *crew
+	people   *people
+	progress io.Writer
+	began    time.Time
+
+	mu     sync.Mutex
+	specs  map[string]wire.Spec // as they were started, by job
+	rivals []check.Violation    // second owners that were let in
+	done   map[Action]int
+	refuse int // second callers that were turned away
+}
+
+func (r *run) all(ctx context.Context) (Report, error) {
+	r.specs, r.done = map[string]wire.Spec{}, map[Action]int{}
+	away, stop := context.WithCancel(ctx)
+	defer stop()
+	var group sync.WaitGroup
+	group.Go(func() { r.people.work(away) })
+	for _, w := range r.plan.Waits {
+		group.Go(func() { r.live(away, w) })
+	}
+	err := r.breakThings(ctx)
+	r.say("no more faults; %d waits are open", r.open(ctx))
+	r.people.hurry()
+	r.settle(ctx)
+	stop()
+	group.Wait()
+	if err != nil {
+		return Report{}, err
+	}
+	return r.check(ctx)
+}
+
+func (r *run) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(r.progress, "%6s  "+format+"\n", append([]any{time.Since(r.began).Round(time.Second)}, args...)...)
+}
+
+// breakThings carries out the faults in turn, and mends everything at the end.
+func (r *run) breakThings(ctx context.Context) error {
+	said := time.Now()
+	for _, fault := range r.plan.Faults {
+		pause(ctx, time.Until(r.began.Add(fault.At)))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := r.crew.do(ctx, fault); err != nil {
+			return fmt.Errorf("faults: %s: %w", fault.Do, err)
+		}
+		r.done[fault.Do]++
+		if time.Since(said) > time.Minute {
+			said = time.Now()
+			r.say("%d waits are open", r.open(ctx))
+		}
+	}
+	pause(ctx, time.Until(r.began.Add(r.options.For)))
+	return r.crew.mend()
+}
+
+// live is one wait: it is started, and what the plan has for it happens to it.
+func (r *run) live(ctx context.Context, w Wait) {
+	pause(ctx, time.Until(r.began.Add(w.Start)))
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	spec := w.Spec
+	spec.DeadlineAt, spec.StatusURL = now.Add(w.Life), r.crew.provider.statusURL(w.Job)
+	r.mu.Lock()
+	r.specs[w.Job] = spec
+	r.mu.Unlock()
+	r.insist(ctx, func(ctx context.Context) error { return r.start(ctx, spec) })
+	var group sync.WaitGroup
+	for at, act := range map[*time.Duration]func(context.Context) error{
+		&w.Cancel: func(ctx context.Context) error { return r.people.cancelJob(ctx, w) },
+		&w.Stop:   func(ctx context.Context) error { return r.crew.client.CancelWorkflow(ctx, w.workflowID(), "") },
+		&w.Rival:  func(ctx context.Context) error { return r.rival(ctx, spec) },
+	} {
+		if *at > 0 {
+			group.Go(func() {
+				pause(ctx, time.Until(now.Add(*at)))
+				r.insist(ctx, act)
+			})
+		}
+	}
+	group.Wait()
+}
+
+// insist tries again until the server says something: it may be down for a while.
+func (r *run) insist(ctx context.Context, act func(context.Context) error) {
+	for ctx.Err() == nil {
+		once, cancel := context.WithTimeout(ctx, 10*time.Second)
+		err := act(once)
+		cancel()
+		if gone := new(serviceerror.NotFound); err == nil || errors.As(err, &gone) {
+			return
+		}
+		pause(ctx, time.Second)
+	}
+}
+
+// start starts a wait. An answer may be lost with the server: then the second call finds that it has started.
+func (r *run) start(ctx context.Context, spec wire.Spec) error {
+	_, err := jobwait.Start(ctx, r.crew.client, spec, jobwait.StartOptions{})
+	if owned := new(jobwait.AlreadyOwnedError); errors.As(err, &owned) && owned.OperationID == spec.OperationID {
+		return nil
+	}
+	return err
+}
+
+// rival is a second caller for the same job. It must not become an owner, whether the first wait goes on or has ended.
+func (r *run) rival(ctx context.Context, spec wire.Spec) error {
+	spec.OperationID = "rival-" + spec.ProviderJobID
+	_, err := jobwait.Start(ctx, r.crew.client, spec, jobwait.StartOptions{})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch owned := new(jobwait.AlreadyOwnedError); {
+	case errors.As(err, &owned):
+		r.refuse++
+		return nil
+	case err == nil:
+		r.rivals = append(r.rivals, check.Violation{Job: spec.ProviderJobID, Rule: check.RuleOwner, Text: "a second caller became an owner"})
+	}
+	return err
+}
+
+// open counts the waits that have not ended; -1 when the server does not say.
+func (r *run) open(ctx context.Context) int {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	counted, err := r.crew.client.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Query: `ExecutionStatus="Running"`})
+	if err != nil {
+		return -1
+	}
+	return int(counted.GetCount())
+}
+
+// settle waits for the last waits, as long as is allowed. Those that are left are the checker's to find.
+func (r *run) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, r.options.Settle)
+	defer cancel()
+	for ctx.Err() == nil && (r.open(ctx) != 0 || !r.allStarted()) {
+		pause(ctx, time.Second)
+	}
+}
+
+func (r *run) allStarted() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.specs) == len(r.plan.Waits)
+}
