@@ -68,6 +68,7 @@ func TestFileAsJSON(t *testing.T) {
 	require.NoError(t, err)
 	text, err := files[0].MarshalJSON()
 	require.NoError(t, err)
+	//nolint:testifylint // the order and the digits are what is tested
 	require.Equal(t, `{"title":"T","provider":"p","sources":{"docs":{"at":"page","read":"2026-01-31"}},"schedule":{"base_delay_seconds":5},`+
 		`"examples":[{"given":{"body":{"id":9007199254740993,"ratio":1.50,"done":true,"none":null}}}]}`, string(text))
 }
@@ -80,8 +81,8 @@ func TestEveryBuiltinFileIsJSON(t *testing.T) {
 		text, err := json.Marshal(file)
 		require.NoError(t, err, file.Name)
 		var back struct {
-			Provider string
-			Examples []any
+			Provider string `json:"provider"`
+			Examples []any  `json:"examples"`
 		}
 		require.NoError(t, json.Unmarshal(text, &back))
 		require.Equal(t, file.Table.Provider, back.Provider)

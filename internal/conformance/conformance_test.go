@@ -83,6 +83,7 @@ func TestEveryExampleOverHTTP(t *testing.T) {
 			requireContext(t, example, w.request)
 			p.give(answering(example.Response))
 			at(t, w.now, func(t *testing.T) {
+				t.Helper()
 				seen := w.poll(t, p, known.set)
 				require.Empty(t, example.Differences(seen), example.Name)
 				require.Equal(t, w.now, *seen.ReceivedAt)
@@ -157,6 +158,7 @@ func TestPartialExamplesAreTakenWhereTheSpecSaysSo(t *testing.T) {
 			w := waitFor(t, known.table, example, func(spec *wire.Spec) { spec.AcceptPartial = true })
 			p.give(answering(example.Response))
 			at(t, w.now, func(t *testing.T) {
+				t.Helper()
 				end := requireEnd(t, w.decide(w.poll(t, p, known.set)))
 				require.Equal(t, wire.StatusSucceeded, end.Status, example.Name)
 				require.True(t, end.Partial)

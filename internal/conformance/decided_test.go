@@ -37,9 +37,9 @@ func wanted(example statetables.Example, seen wire.Observation) decision {
 		return decision{asks: wire.ReasonIntegrationFailure} // R11
 	case wire.AnswerRateLimited, wire.AnswerServerError:
 		return decision{asksAgain: true} // R11: the job is as it was
-	default:
-		panic("no example can want " + want.Answer)
+	case wire.AnswerTransportFailure:
 	}
+	panic("no example can want " + want.Answer)
 }
 
 func wantedOfJob(example statetables.Example, seen wire.Observation) decision {

@@ -74,6 +74,7 @@ func TestHostileAnswersOverHTTP(t *testing.T) {
 			w := waitFor(t, known.table, good.example, nil)
 			p.give(hostile.serve(good))
 			at(t, w.now, func(t *testing.T) {
+				t.Helper()
 				seen := w.poll(t, p, known.set)
 				require.Len(t, p.got(), 1, hostile.name)
 				require.Equal(t, hostile.want, seen.Answer, hostile.name)
@@ -140,6 +141,7 @@ func TestHostileWordsOverHTTP(t *testing.T) {
 			w := waitFor(t, known.table, good.example, nil)
 			p.give(answering(changed))
 			at(t, w.now, func(t *testing.T) {
+				t.Helper()
 				w.decide(w.poll(t, p, known.set))
 				require.Nil(t, w.op.View(w.now).NextPollAt, name)
 				require.Len(t, p.got(), 1, name)
@@ -206,6 +208,7 @@ func TestAnotherHostsCertificate(t *testing.T) {
 		p.authority.impostor = "impostor.example.com"
 		p.give(answering(example.Response))
 		at(t, w.now, func(t *testing.T) {
+			t.Helper()
 			seen := w.poll(t, p, known.set)
 			require.Equal(t, wire.AnswerTransportFailure, seen.Answer)
 			require.Equal(t, wire.TransportTLS, seen.Detail)

@@ -31,5 +31,7 @@ func TestProvidersPageIsCurrent(t *testing.T) {
 	}
 	got, err := os.ReadFile(page)
 	require.NoError(t, err)
-	require.True(t, want.String() == string(got), "docs/providers.md is not what the tables say; run go generate ./internal/sheet")
+	if !bytes.Equal(want.Bytes(), got) { // a difference of both pages would be thousands of lines
+		require.Fail(t, "docs/providers.md is not what the tables say; run go generate ./internal/sheet")
+	}
 }

@@ -142,7 +142,9 @@ func TestUncommentedSkeletonLoads(t *testing.T) {
 func TestSkeletonShowsTheWholeFormat(t *testing.T) {
 	t.Parallel()
 	var format struct {
-		Properties map[string]struct{ Properties map[string]any }
+		Properties map[string]struct {
+			Properties map[string]any `json:"properties"`
+		} `json:"properties"`
 	}
 	require.NoError(t, json.Unmarshal([]byte(statetables.Schema()), &format))
 	whole := strings.Join(newOf(t, ""), "\n") + strings.Join(newOf(t, "{status_url}"), "\n")
