@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,14 +33,13 @@ type crew struct {
 	logs    []*os.File
 }
 
-// eventsPerRun makes the server suggest to continue as new after some ten polls, so that most waits have several runs.
-const eventsPerRun = 120
+// usualEventsPerRun gives most longer waits several runs.
+const usualEventsPerRun = 120
 
 // newCrew starts the server and the provider, and as many workers as are wanted.
 func newCrew(ctx context.Context, options Options, plan Plan, binaries Binaries) (*crew, error) {
 	c := &crew{
-		binaries: binaries, dir: options.Dir, workers: make([]*process, options.Workers),
-		options: devserver.Options{Executable: options.Temporal},
+		binaries: binaries, dir: options.Dir, options: serverOptions(options), workers: make([]*process, options.Workers),
 	}
 	if err := c.begin(ctx, plan); err != nil {
 		return nil, errors.Join(err, c.close())
@@ -87,26 +87,29 @@ func (c *crew) startProvider(plan Plan) error {
 }
 
 func (c *crew) startServer(ctx context.Context) error {
-	executable, err := c.options.Executable, error(nil)
-	if executable.Path == "" {
-		if executable, err = devserver.Find(ctx, os.Stderr); err != nil {
+	var err error
+	if c.options.Executable.Path == "" {
+		if c.options.Executable, err = devserver.Find(ctx, os.Stderr); err != nil {
 			return err
 		}
 	}
-	out, err := c.logFile("server.log")
-	if err != nil {
+	if c.options.LogWriter, err = c.logFile("server.log"); err != nil {
 		return err
-	}
-	c.options = devserver.Options{
-		Executable: executable, DBFilename: filepath.Join(c.dir, "temporal.db"),
-		DBPragmas:        []string{"journal_mode=WAL", "synchronous=NORMAL"},
-		SearchAttributes: true, FastTimers: true, LogWriter: out,
-		DynamicConfig: []string{fmt.Sprintf("limit.historyCount.suggestContinueAsNew=%d", eventsPerRun)},
 	}
 	if c.server, err = devserver.Start(ctx, c.options); err == nil {
 		c.options.Port = c.server.Port
 	}
 	return err
+}
+
+func serverOptions(options Options) devserver.Options {
+	events := cmp.Or(options.EventsPerRun, usualEventsPerRun)
+	return devserver.Options{
+		Executable: options.Temporal, DBFilename: filepath.Join(options.Dir, "temporal.db"),
+		DBPragmas:        []string{"journal_mode=WAL", "synchronous=NORMAL"},
+		SearchAttributes: true, FastTimers: true,
+		DynamicConfig: []string{fmt.Sprintf("limit.historyCount.suggestContinueAsNew=%d", events)},
+	}
 }
 
 // writeCredentials names the key twice, so that a person can put another name in a refused one's place.
@@ -183,7 +186,7 @@ func (c *crew) signalWorker(fault Fault) error {
 		return nil
 	}
 	return p.signal(map[Action]os.Signal{
-		KillWorker: os.Kill, StopWorker: syscall.SIGTERM, FreezeWorker: syscall.SIGSTOP, ThawWorker: syscall.SIGCONT,
+		KillWorker: os.Kill, StopWorker: syscall.SIGTERM, FreezeWorker: freeze, ThawWorker: thaw,
 	}[fault.Do])
 }
 
@@ -215,7 +218,7 @@ func (c *crew) mend() error {
 	var errs []error
 	for worker := range c.workers {
 		if p := c.worker(worker); p != nil {
-			errs = append(errs, p.signal(syscall.SIGCONT))
+			errs = append(errs, p.signal(thaw))
 		}
 		errs = append(errs, c.startWorker(worker, New))
 	}

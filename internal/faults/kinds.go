@@ -37,10 +37,9 @@ func seconds(r *rand.Rand, least, most int) string { return strconv.Itoa(least +
 var kinds = []kind{ //nolint:gochecknoglobals // a table
 	{"plain", func(r *rand.Rand, w *Wait) { script(r, w) }},
 	{"retry-after", func(r *rand.Rand, w *Wait) {
-		script(r, w,
-			waittest.Status(503).RetryAfter(seconds(r, 3, 8)),
-			waittest.State("running").RetryAfter(seconds(r, 2, 6)),
-			waittest.Status(429).RetryAfter(seconds(r, 3, 9)+".5"))
+		w.Script = waittest.Script(
+			waittest.State("queued").RetryAfter(seconds(r, 3, 6)), waittest.Status(503).RetryAfter(seconds(r, 4, 8)),
+			waittest.Status(429).RetryAfter(seconds(r, 4, 9)+".5"), running(r, w.polls), waittest.Succeeded(resultURL(w.Job)))
 	}},
 	{"hints", func(r *rand.Rand, w *Wait) {
 		script(r, w, waittest.State("running").PollAfter(0).Times(2), waittest.State("processing").PollAfter(float64(1+r.IntN(6))).Times(2))

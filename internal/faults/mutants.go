@@ -90,6 +90,9 @@ func (m Mutant) overlay(root, dir string) (string, error) {
 	return list, os.WriteFile(list, text, 0o600)
 }
 
+// eventsPerMutantRun lets even a short wait continue as new.
+const eventsPerMutantRun = 40
+
 // RunMutants runs each mutant with the same plan and reports whether each was caught by the rule that it breaks. Histories are
 // not replayed: the code would notice that it is not what recorded them, and the checker has to find the fault by itself.
 func RunMutants(ctx context.Context, options Options, stdout, progress io.Writer) (allCaught bool, err error) {
@@ -123,6 +126,6 @@ func (m Mutant) run(ctx context.Context, options Options, dir string, progress i
 	if err != nil {
 		return Report{}, err
 	}
-	options.Dir, options.SkipReplay = dir, true
+	options.Dir, options.SkipReplay, options.EventsPerRun = dir, true, eventsPerMutantRun
 	return Run(ctx, options, binaries, progress)
 }

@@ -29,6 +29,8 @@ type Options struct {
 	Temporal devserver.Executable
 	// Calm leaves the faults of processes out; those of the provider's answers stay.
 	Calm bool
+	// EventsPerRun is after how many events the server suggests to continue as new; default 120, some ten polls.
+	EventsPerRun int
 	// SkipReplay leaves the strict replay of every history out.
 	SkipReplay bool
 }

@@ -352,6 +352,7 @@ func TestEachRuleIsFound(t *testing.T) {
 		"success nobody spoke of":   {tell().poll(5, "running", nil).closes(9, outcome(wire.StatusSucceeded, "running", wire.Counters{StatusRequestsUsed: 1}, map[string]int{"200": 1})), check.RuleOutcome},
 		"failure nobody spoke of":   {tell().poll(5, "running", nil).closes(9, outcome(wire.StatusFailed, "running", wire.Counters{StatusRequestsUsed: 1}, map[string]int{"200": 1})), check.RuleOutcome},
 		"success thrown away":       {tell().poll(5, "succeeded", nil).closes(9, outcome(wire.StatusUnresolved, "succeeded", wire.Counters{StatusRequestsUsed: 1}, map[string]int{"200": 1})), check.RuleOutcome},
+		"counting from one again":   {tell().counts(3, 1).poll(5, "running", nil).continues(6, "run-2", "run-1").counts(7, 1).succeeds(10, 2), check.RuleCounters},
 		"counter too low":           {tell().poll(5, "running", nil).succeeds(10, 1), check.RuleCounters},
 		"audit changed":             {tell().poll(5, "running", nil).escalates(6).decides(7, decision(wire.DecisionClose)).closes(7, closed).rewritten(), check.RuleAudit},
 		"audit shortened":           {tell().poll(5, "running", nil).escalates(6).decides(7, decision(wire.DecisionClose)).closes(7, closed).shortened(), check.RuleAudit},
@@ -363,6 +364,15 @@ func TestEachRuleIsFound(t *testing.T) {
 // window says how long a question stays open.
 func (t *told) window(seconds int) *told {
 	t.wait.Spec.Escalation.DecisionWindowSeconds = &seconds
+	return t
+}
+
+// counts puts a reservation with that number into the audit.
+func (t *told) counts(seconds float64, used int) *told {
+	t.entry(seconds, wire.EventRequestReserved, nil)
+	entries := t.wait.Runs[len(t.wait.Runs)-1].Audit.Entries
+	entries[len(entries)-1].StatusRequestsUsed = used
+	t.chain()
 	return t
 }
 

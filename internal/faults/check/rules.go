@@ -350,6 +350,7 @@ func (c *checker) succeededRightly(state string) {
 
 // countersAgree counts afresh, over all runs.
 func (c *checker) countersAgree() {
+	c.reservationsCounted()
 	if c.outcome == nil {
 		return
 	}
@@ -370,6 +371,19 @@ func (c *checker) countersAgree() {
 	}
 	if n := len(c.entries); n != c.outcome.AuditEntries || n > 0 && c.entries[n-1].Hash != c.outcome.AuditHead {
 		c.say(RuleAudit, "the outcome has %d entries with the head %.20s, the runs show %d", c.outcome.AuditEntries, c.outcome.AuditHead, n)
+	}
+}
+
+// reservationsCounted: the nth reservation says that it is the nth, whatever run it is of.
+func (c *checker) reservationsCounted() {
+	n := 0
+	for _, entry := range c.entries {
+		if entry.Event != wire.EventRequestReserved {
+			continue
+		}
+		if n++; entry.StatusRequestsUsed != n {
+			c.say(RuleCounters, "entry %d counts %d status requests, it is number %d", entry.Seq, entry.StatusRequestsUsed, n)
+		}
 	}
 }
 

@@ -72,15 +72,22 @@ func parse(args []string, stderr io.Writer) (faults.Options, bool, error) {
 	if err := flags.Parse(args); err != nil {
 		return o, false, err
 	}
-	unnamed := o
-	if unnamed.Dir == "" {
-		unnamed.Dir = "to be made"
-	}
-	err := unnamed.Validate()
+	err := validate(o, flags.Args())
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, err)
 	}
 	return o, *mutants, err
+}
+
+// validate looks at the options before the directory is made that a run may not name.
+func validate(o faults.Options, rest []string) error {
+	if len(rest) > 0 {
+		return fmt.Errorf("faults: argument %q: there are only flags", rest[0])
+	}
+	if o.Dir == "" {
+		o.Dir = "to be made"
+	}
+	return o.Validate()
 }
 
 // suite runs in a directory that goes away again when there is nothing to look at.
