@@ -2,6 +2,9 @@ package sheet
 
 import (
 	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/jobwait/jobwait/statetables"
 )
@@ -16,12 +19,27 @@ func (d describer) cancel() Subject {
 	s.say("%s", cited(call.Method+" "+code(call.URL), call.Source))
 	s.addAll("query ", call.Query)
 	s.addAll("header ", call.Headers)
+	s.add("body", "%s", code(inline(call.Body)))
 	s.add("taken", "%s", takenText(*call))
 	s.add("only in", "%s", words(call.States))
 	s.add("only when", "%s", code(call.AllowedWhen))
 	s.add("to confirm", "%s in %s", count(call.Confirm.Requests, "more request", "more requests"), span(call.Confirm.Seconds))
 	s.add("destructive", "%s", destructiveText(call.Destructive))
 	return s
+}
+
+// inline is a piece of a table in one line.
+func inline(node *yaml.Node) string {
+	if node == nil {
+		return ""
+	}
+	flow := *node
+	flow.Style = yaml.FlowStyle
+	text, err := yaml.Marshal(&flow)
+	if err != nil {
+		return "" // cannot be: it was read
+	}
+	return strings.Join(strings.Fields(string(text)), " ")
 }
 
 func takenText(call statetables.CancelDoc) string {
