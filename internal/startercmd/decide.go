@@ -55,8 +55,9 @@ func (a *app) decisionCommand(kind wire.DecisionKind, short, long string, more .
 		Short: short,
 		Long: long + `
 
-The decision answers the open escalation, which is shown first, or the one that --escalation names. A decision that is
-refused changes nothing: the reason is shown, and the exit code is 1.`,
+The decision answers the escalation that ID or --escalation names, and no other: should it not be open any more, the
+decision is refused. Otherwise it answers the open one, which is shown first. A decision that is refused changes nothing:
+the reason is shown (with --json as JSON, too), and the exit code is 1.`,
 		RunE: func(command *cobra.Command, _ []string) error { return a.decide(command.Context(), flags) },
 	}
 	flags.id.define(command)
@@ -66,7 +67,7 @@ refused changes nothing: the reason is shown, and the exit code is 1.`,
 	d := &flags.decision
 	command.Flags().StringVar(&d.DecidedBy, "by", os.Getenv("USER"), "`who` decides")
 	command.Flags().StringVar(&d.Comment, "comment", "", "`why`; it stands in the audit (required)")
-	command.Flags().StringVar(&d.EscalationID, "escalation", "", "`id` of the escalation that is answered (default: the open one)")
+	command.Flags().StringVar(&d.EscalationID, "escalation", "", "`id` of the escalation that is answered (default: ID where it is one, else the open one)")
 	command.Flags().StringVar(&d.DecisionID, "decision-id", "", "`id` under which the decision is applied at most once (default: a new one)")
 	command.Flags().BoolVar(&flags.json, "json", false, "the reply as JSON, a refusal included")
 	return command
@@ -101,9 +102,25 @@ func (f *decisionFlags) complete() error {
 	case f.span%time.Second != 0:
 		return usagef("--for %s: whole seconds are granted", f.span)
 	}
+	if err := f.nameEscalation(); err != nil {
+		return err
+	}
 	d.Seconds = int(f.span / time.Second)
 	if d.DecisionID == "" {
 		d.DecisionID = "cli-" + strings.ToLower(rand.Text()[:12])
+	}
+	return nil
+}
+
+// nameEscalation takes an ID that is an escalation's as it stands: it never answers another question than the one meant.
+func (f *decisionFlags) nameEscalation() error {
+	named := f.id.escalation()
+	switch given := f.decision.EscalationID; {
+	case named == "" || named == given:
+	case given == "":
+		f.decision.EscalationID = named
+	default:
+		return usagef("the ID is escalation %q, and --escalation is %q; give one of them", named, given)
 	}
 	return nil
 }
@@ -112,26 +129,30 @@ func (a *app) decide(ctx context.Context, flags *decisionFlags) error {
 	if err := flags.complete(); err != nil {
 		return err
 	}
-	return a.withWait(ctx, &flags.id, func(ctx context.Context, s *server, workflowID string) error {
-		info, err := s.latest(ctx, workflowID)
-		if err != nil {
-			return err
-		}
-		if !open(info) {
-			return a.ended(workflowID)
-		}
-		if err := a.address(ctx, s, workflowID, &flags.decision); err != nil {
-			return err
-		}
-		reply, err := s.decide(ctx, workflowID, flags.decision)
-		if err != nil {
-			return a.notDecided(err, flags, workflowID)
-		}
-		return a.decided(reply, flags)
-	})
+	return a.alsoAsJSON(flags, a.withWait(ctx, &flags.id, func(ctx context.Context, s *server, workflowID string) error {
+		return a.decideOn(ctx, s, workflowID, flags)
+	}))
 }
 
-// address fills in which escalation is answered, after showing it.
+func (a *app) decideOn(ctx context.Context, s *server, workflowID string, flags *decisionFlags) error {
+	info, err := s.latest(ctx, workflowID)
+	if err != nil {
+		return err
+	}
+	if !open(info) {
+		return a.ended(workflowID)
+	}
+	if err := a.address(ctx, s, workflowID, &flags.decision); err != nil {
+		return err
+	}
+	reply, err := s.decide(ctx, workflowID, flags.decision)
+	if err != nil {
+		return a.notDecided(err, flags, workflowID)
+	}
+	return a.decided(reply, flags)
+}
+
+// address fills in which escalation is answered, after showing it. One that was named is never replaced.
 func (a *app) address(ctx context.Context, s *server, workflowID string, decision *wire.Decision) error {
 	needsState := decision.Kind == wire.DecisionTreatAsPending && decision.RawState == ""
 	if decision.EscalationID != "" && !needsState {
@@ -150,7 +171,7 @@ func (a *app) address(ctx context.Context, s *server, workflowID string, decisio
 		decision.EscalationID = view.Escalation.ID
 		a.say("%s\n", view.Escalation.Message)
 	case decision.Kind != wire.DecisionCancel: // a cancel needs no escalation
-		return hinted(errors.New("nothing waits for an answer in this wait"), "`%s show %s` shows how it stands", a.name, workflowID)
+		return hinted(notOpen("nothing waits for an answer in this wait"), "`%s show %s` shows how it stands", a.name, workflowID)
 	}
 	return nil
 }
@@ -203,21 +224,41 @@ type refused struct {
 	Refusal    wire.Refusal `json:"refusal"`
 }
 
+// refusedError is a decision that was not applied, and why.
+type refusedError struct {
+	text    string
+	refusal wire.Refusal
+}
+
+func (e *refusedError) Error() string { return e.text }
+
+// notOpen is a refusal that needs no worker.
+func notOpen(text string) error {
+	return &refusedError{text: text, refusal: wire.Refusal{Reason: wire.RefusalNotOpen, Detail: text}}
+}
+
+// alsoAsJSON keeps the promise of --json for a refusal.
+func (a *app) alsoAsJSON(flags *decisionFlags, err error) error {
+	var not *refusedError
+	if !flags.json || !errors.As(err, &not) {
+		return err
+	}
+	if err := a.printJSON(refused{DecisionID: flags.decision.DecisionID, Refusal: not.refusal}); err != nil {
+		return err
+	}
+	return err
+}
+
 func (a *app) notDecided(err error, flags *decisionFlags, workflowID string) error {
 	refusal, ok := refusalOf(err)
 	if !ok {
 		return a.unsettled(err, flags.decision.DecisionID, workflowID)
 	}
-	if flags.json {
-		if err := a.printJSON(refused{DecisionID: flags.decision.DecisionID, Refusal: refusal}); err != nil {
-			return err
-		}
-	}
 	text := refusal.Error()
 	if refusal.Winner != "" {
 		text += fmt.Sprintf("; decision %q came first", refusal.Winner)
 	}
-	return hinted(errors.New(text), "`%s show %s` shows what may be answered", a.name, workflowID)
+	return hinted(&refusedError{text, refusal}, "`%s show %s` shows what may be answered", a.name, workflowID)
 }
 
 func refusalOf(err error) (wire.Refusal, bool) {
@@ -247,7 +288,7 @@ func (a *app) unsettled(err error, decisionID, workflowID string) error {
 }
 
 func (a *app) ended(workflowID string) error {
-	return hinted(errors.New("the wait has ended; there is nothing to decide any more"), "`%s show %s` shows its outcome", a.name, workflowID)
+	return hinted(notOpen("the wait has ended; there is nothing to decide any more"), "`%s show %s` shows its outcome", a.name, workflowID)
 }
 
 func (a *app) unanswered(err error, workflowID string) error {

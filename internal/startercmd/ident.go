@@ -56,14 +56,23 @@ func (t *target) take(args []string) error {
 	return nil
 }
 
-var escalationSuffix = regexp.MustCompile(`#\d+-[0-9a-f]{8}$`)
+// escalationSuffix is the end of an escalation's id. A proposal's has a p before its number.
+var escalationSuffix = regexp.MustCompile(`#p?\d+-[0-9a-f]{8}$`)
+
+// escalation is the ID itself where it is that of an escalation, else empty.
+func (t *target) escalation() string {
+	if escalationSuffix.MatchString(t.id) {
+		return t.id
+	}
+	return ""
+}
 
 // workflowID finds the workflow of a wait.
 func (t *target) workflowID(ctx context.Context, s *server) (string, error) {
 	switch {
 	case t.id == "":
 		return wire.WorkflowID(t.provider, t.account, t.job), nil
-	case strings.HasPrefix(t.id, "jobwait/"):
+	case strings.HasPrefix(t.id, "jobwait/") && t.escalation() == "": // a workflow id has no # in it
 		return t.id, nil
 	default:
 		return s.findOperation(ctx, escalationSuffix.ReplaceAllString(t.id, ""))

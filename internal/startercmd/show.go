@@ -2,6 +2,7 @@ package startercmd
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"strings"
 
@@ -21,7 +22,7 @@ func (a *app) showCommand() *cobra.Command {
 With --json: workflow_id, run_id, open, and operation (what the query "operation" answers) or outcome.`,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return a.withWait(command.Context(), &id, func(ctx context.Context, s *server, workflowID string) error {
-				return a.show(ctx, s, workflowID, asJSON)
+				return a.show(ctx, s, workflowID, id.escalation(), asJSON)
 			})
 		},
 	}
@@ -39,7 +40,8 @@ type shown struct {
 	Outcome    *wire.Outcome       `json:"outcome,omitempty"`
 }
 
-func (a *app) show(ctx context.Context, s *server, workflowID string, asJSON bool) error {
+// show says so when the escalation that was named, if one was, is not the open one.
+func (a *app) show(ctx context.Context, s *server, workflowID, escalation string, asJSON bool) error {
 	info, err := s.latest(ctx, workflowID)
 	if err != nil {
 		return err
@@ -48,6 +50,9 @@ func (a *app) show(ctx context.Context, s *server, workflowID string, asJSON boo
 	if err != nil {
 		return err
 	}
+	if text := seen.stale(escalation); text != "" {
+		a.say("%s", text)
+	}
 	if asJSON {
 		return a.printJSON(seen)
 	}
@@ -55,6 +60,22 @@ func (a *app) show(ctx context.Context, s *server, workflowID string, asJSON boo
 		return writeOutcome(a.out, *seen.Outcome)
 	}
 	return writeOperation(a.out, seen)
+}
+
+// stale says what became of an escalation that was named and is not open; empty when there is nothing to say.
+func (s shown) stale(named string) string {
+	switch {
+	case named == "":
+		return ""
+	case s.Operation == nil:
+		return fmt.Sprintf("escalation %q is not open: the wait has ended", named)
+	case s.Operation.Escalation == nil:
+		return fmt.Sprintf("escalation %q is not open: nothing waits for an answer in this wait", named)
+	case s.Operation.Escalation.ID != named:
+		return fmt.Sprintf("escalation %q is not the open one, which is %q", named, s.Operation.Escalation.ID)
+	default:
+		return ""
+	}
 }
 
 // look asks an open wait, or reads the outcome of a closed one, which needs no worker.
