@@ -227,7 +227,7 @@ func snapshot(spec wire.Spec, known Knowledge) (wire.Prepared, error) {
 	if most := spec.Schedule.MaxDelaySeconds; most != nil && *most < pace.BaseDelaySeconds {
 		return wire.Prepared{}, specError("schedule.max_delay_seconds is %d, less than base_delay_seconds %d", *most, pace.BaseDelaySeconds)
 	}
-	spec = filled(spec, pace)
+	spec = filled(spec, pace, known.Policy)
 	return wire.Prepared{
 		Spec: spec,
 		Limits: wire.Limits{
@@ -253,7 +253,7 @@ func inUTC(t *time.Time) *time.Time {
 func pacing(schedule wire.Schedule, known Knowledge) wire.Pace {
 	pace := wire.Pace{
 		InitialDelaySeconds:   firstSet(schedule.InitialDelaySeconds, known.Advice.InitialDelaySeconds),
-		BaseDelaySeconds:      *firstSet(schedule.BaseDelaySeconds, known.Advice.BaseDelaySeconds, new(DefaultBaseDelaySeconds)),
+		BaseDelaySeconds:      *firstSet(schedule.BaseDelaySeconds, new(known.baseDelay())),
 		RequestTimeoutSeconds: *firstSet(schedule.RequestTimeoutSeconds, known.Advice.RequestTimeoutSeconds, new(DefaultRequestTimeoutSeconds)),
 		CapSeconds:            known.CapSeconds,
 		TableMinDelaySeconds:  known.FloorSeconds,
@@ -288,8 +288,8 @@ func firstSet(values ...*int) *int {
 }
 
 // filled is the spec with its defaults, as queries show it.
-func filled(spec wire.Spec, pace wire.Pace) wire.Spec {
-	spec.MaxRateLimited = firstSet(spec.MaxRateLimited, &spec.MaxTransportFailures)
+func filled(spec wire.Spec, pace wire.Pace, policy Policy) wire.Spec {
+	spec.MaxRateLimited = firstSet(spec.MaxRateLimited, new(capped(spec.MaxTransportFailures, policy.MaxRateLimited)))
 	spec.Schedule = wire.Schedule{
 		InitialDelaySeconds: pace.InitialDelaySeconds, BaseDelaySeconds: &pace.BaseDelaySeconds,
 		MaxDelaySeconds: &pace.MaxDelaySeconds, MinDelaySeconds: &pace.MinDelaySeconds,
@@ -297,8 +297,21 @@ func filled(spec wire.Spec, pace wire.Pace) wire.Spec {
 	}
 	spec.Escalation.DecisionWindowSeconds = firstSet(spec.Escalation.DecisionWindowSeconds, new(DefaultDecisionWindowSeconds))
 	spec.Escalation.ReminderSeconds = firstSet(spec.Escalation.ReminderSeconds, new(DefaultReminderSeconds))
-	spec.Escalation.MaxExtensions = firstSet(spec.Escalation.MaxExtensions, new(DefaultMaxExtensions))
+	spec.Escalation.MaxExtensions = firstSet(spec.Escalation.MaxExtensions, new(policy.extensions()))
 	return spec
+}
+
+// baseDelay and extensions are what holds where the spec says nothing: a policy bounds advice and defaults too, for nobody
+// wrote them down who could be told.
+func (k Knowledge) baseDelay() int {
+	return max(*firstSet(k.Advice.BaseDelaySeconds, new(DefaultBaseDelaySeconds)), k.Policy.MinBaseDelaySeconds)
+}
+
+func (p Policy) extensions() int {
+	if p.MaxExtensions != nil {
+		return min(DefaultMaxExtensions, *p.MaxExtensions)
+	}
+	return DefaultMaxExtensions
 }
 
 func capGrants(standard, policy wire.GrantBounds) wire.GrantBounds {

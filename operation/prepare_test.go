@@ -80,6 +80,18 @@ func strictPolicy() operation.Policy {
 	}
 }
 
+// TestPolicyBoundsWhatTheSpecLeavesOpen: a policy is no reason to refuse a spec that says nothing of what it bounds (R29).
+func TestPolicyBoundsWhatTheSpecLeavesOpen(t *testing.T) {
+	t.Parallel()
+	got := prepared(t, specWith(func(s *wire.Spec) { s.MaxTransportFailures = 10 }), operation.Knowledge{
+		Advice: wire.Schedule{BaseDelaySeconds: new(1)},
+		Policy: operation.Policy{MinBaseDelaySeconds: 2, MaxRateLimited: 4, MaxExtensions: new(0)},
+	})
+	require.Equal(t, 2, got.Pace.BaseDelaySeconds)
+	require.Equal(t, 4, got.Limits.MaxRateLimited)
+	require.Zero(t, got.Limits.MaxExtensions)
+}
+
 // TestPrepareDefaults: the deadline and the two budgets come from the spec alone; the rest from the spec, else the table,
 // else the defaults (R28).
 func TestPrepareDefaults(t *testing.T) {

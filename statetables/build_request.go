@@ -115,6 +115,12 @@ func (b *builder) requestURL(path, text string, handedOut bool) template {
 	if strings.ContainsAny(text, "?#") {
 		b.fail(path, "%s: write what follows the ? under query", path)
 	}
+	if rest, plain := strings.CutPrefix(text, "http://"); plain {
+		host, _, _ := strings.Cut(rest, "/")
+		if _, err := parseOrigin("http://" + host); err != nil {
+			b.fail(path, "%s: http is for loopback only; write https://host/path", path)
+		}
+	}
 	return b.urlTemplate(path, text, handedOut)
 }
 

@@ -204,7 +204,8 @@ func (t *Table) origins(named values) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if own := originOf(built); built.Scheme == "https" && !slices.Contains(all, own) {
+	secure := built.Scheme == "https" || isLoopback(built.Hostname())
+	if own := originOf(built); secure && !slices.Contains(all, own) {
 		all = append(all, own)
 	}
 	return all, nil

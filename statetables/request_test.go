@@ -2,7 +2,10 @@ package statetables
 
 import (
 	"errors"
+	"os"
+	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 
@@ -70,6 +73,20 @@ func anyTable(tb testing.TB, provider string) *Table {
 }
 
 // X1, X3, R51: a URL that was handed out is refused without being told.
+// A server on this machine is reached without listing an origin that the table's own URL names.
+func TestOwnURLOnLoopback(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/wrong/http_to_somewhere.yaml")
+	require.NoError(t, err)
+	local := strings.Replace(string(text), "http://api.example.com", "http://127.0.0.1:18765", 1)
+	set, err := Load(Source{FS: fstest.MapFS{"local.yaml": {Data: []byte(local)}}})
+	require.NoError(t, err)
+	found, _ := set.Table("acme-jobs")
+	request, err := found.StatusRequest(wire.Target{Provider: "acme-jobs", ProviderJobID: "j-1"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"http://127.0.0.1:18765"}, request.Origins)
+}
+
 func TestURLsAreRejected(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, give, want string }{
