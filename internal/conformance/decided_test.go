@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -121,19 +122,31 @@ func requireAsksAgain(t *testing.T, w *wait, seen wire.Observation, name string)
 	}
 }
 
-// requireAsks wants an open question. A cancel is offered only where the table documents one for this state (R43).
+// requireAsks wants an open question, with a cancel where the reason leaves one and the table has one for this state (R43).
 func requireAsks(t *testing.T, w *wait, reason wire.Reason, detail string) {
 	t.Helper()
 	open := w.op.Escalation()
 	require.NotNil(t, open)
 	require.Equal(t, reason, open.Reason)
 	require.Equal(t, detail, open.Detail)
-	facts := w.op.Record().Prepared.Table.Cancel
-	for _, option := range open.Options {
-		if option.Kind == wire.DecisionCancel {
-			require.NotNil(t, facts)
-		}
+	offers := slices.ContainsFunc(open.Options, func(option wire.Option) bool { return option.Kind == wire.DecisionCancel })
+	require.Equal(t, leavesCancel(reason, detail) && mayCancel(w.op.Record()), offers)
+}
+
+// leavesCancel says which reasons leave a cancel to be wished for: not those that find the job over, nor a refused credential.
+func leavesCancel(reason wire.Reason, detail string) bool {
+	over := detail == wire.DetailSuccessWithoutResult || detail == wire.DetailUnexpectedSuccessState
+	return !over && reason != wire.ReasonPartialResult && reason != wire.ReasonAuthorizationDenied
+}
+
+// mayCancel says whether the table documents a cancel in the last state, and the answer does not rule it out.
+func mayCancel(record wire.Record) bool {
+	facts := record.Prepared.Table.Cancel
+	if facts == nil || len(facts.States) > 0 && !slices.Contains(facts.States, record.LastRawState) {
+		return false
 	}
+	seen := record.LastObservation
+	return seen.Job == nil || seen.Job.OtherJob || seen.Job.Cancellable == nil || *seen.Job.Cancellable
 }
 
 func requireEnd(t *testing.T, command operation.Command) wire.Outcome {
