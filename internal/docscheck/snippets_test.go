@@ -114,7 +114,7 @@ func (p pager) Notify(ctx context.Context, n wire.Notification) error {
 
 // docs: await
 func monthlyReport(ctx workflow.Context, jobID string) (string, error) {
-	outcome, err := jobwait.Await(workflow.WithWorkflowTaskQueue(ctx, "jobwait"), wire.Spec{
+	outcome, err := jobwait.Await(ctx, wire.Spec{
 		OperationID: "monthly-report-" + jobID, Provider: "openai-batch", Account: "org-42", ProviderJobID: jobID,
 		CredentialRef: "openai", DeadlineAt: workflow.Now(ctx).Add(26 * time.Hour),
 		MaxStatusRequests: 200, MaxTransportFailures: 10,
@@ -125,7 +125,7 @@ func monthlyReport(ctx workflow.Context, jobID string) (string, error) {
 	if outcome.Status != wire.StatusSucceeded {
 		return "", errors.New("no report: the batch is " + string(outcome.Status) + " " + string(outcome.Reason))
 	}
-	return outcome.Result["output_file_id"], nil
+	return outcome.Result["output_file"], nil
 }
 
 // docs: end
