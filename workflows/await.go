@@ -138,7 +138,7 @@ func (a *await) run() (*wire.Outcome, error) {
 // takeIn hands everything that has arrived to the core. Decisions come before answers and timers, whatever the order of
 // their events: an answer given in the same moment as a lapse counts (R40).
 func (a *await) takeIn() {
-	a.inbox.drain(a.ctx, a.decide)
+	a.inbox.drain(a.decide)
 	if a.root.Err() != nil {
 		a.op.StopWaiting()
 	}
@@ -227,7 +227,7 @@ func (a *await) neverBegan() (*wire.Outcome, error) {
 
 // fail ends a wait that never began. Updates that came in the meantime are told so.
 func (a *await) fail(err error) error {
-	a.inbox.drain(a.ctx, func([]byte, wire.DecisionKind) (wire.DecisionReply, *wire.Refusal) {
+	a.inbox.drain(func([]byte, wire.DecisionKind) (wire.DecisionReply, *wire.Refusal) {
 		return wire.DecisionReply{}, &wire.Refusal{Reason: wire.RefusalNotOpen, Detail: "the wait did not begin"}
 	})
 	if unfinished := a.handlersReturn(); unfinished != nil {

@@ -40,10 +40,10 @@ func (i *inbox) waiting() bool {
 
 // drain hands over everything that waits, in the one order that does not depend on the order of arrival between names:
 // decide, cancel, extend, updates (R40).
-func (i *inbox) drain(ctx workflow.Context, handle handler) {
-	drainSignal(ctx, i.decide, "", handle)
-	drainSignal(ctx, i.cancel, wire.DecisionCancel, handle)
-	drainSignal(ctx, i.extend, wire.DecisionExtend, handle)
+func (i *inbox) drain(handle handler) {
+	drainSignal(i.decide, "", handle)
+	drainSignal(i.cancel, wire.DecisionCancel, handle)
+	drainSignal(i.extend, wire.DecisionExtend, handle)
 	for _, update := range i.updates {
 		update.reply, update.refusal = handle(update.payload, "")
 		update.done = true
@@ -51,11 +51,24 @@ func (i *inbox) drain(ctx workflow.Context, handle handler) {
 	i.updates = nil
 }
 
-func drainSignal(ctx workflow.Context, channel workflow.ReceiveChannel, kind wire.DecisionKind, handle handler) {
-	for channel.Len() > 0 {
+// drainSignal never blocks. Receive would, behind a signal that the worker's converter cannot open, and with it every timer
+// and deadline of the wait.
+func drainSignal(channel workflow.ReceiveChannel, kind wire.DecisionKind, handle handler) {
+	for waiting := channel.Len(); waiting > 0; waiting = channel.Len() {
 		var raw converter.RawValue
-		channel.Receive(ctx, &raw)
-		_, _ = handle(raw.Payload().GetData(), kind) // who sends a signal hears nothing; the audit holds the answer
+		received := channel.ReceiveAsync(&raw)
+		// Those that the worker's converter cannot open are passed over by the SDK; they are refused like any other that cannot
+		// be read. Who sends a signal hears nothing; the audit holds the answer.
+		skipped := waiting - channel.Len()
+		if received {
+			skipped--
+		}
+		for range skipped {
+			_, _ = handle(nil, kind)
+		}
+		if received {
+			_, _ = handle(raw.Payload().GetData(), kind)
+		}
 	}
 }
 
