@@ -3,6 +3,7 @@ package operation
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,12 +72,21 @@ func EntryHash(entry wire.Entry) string {
 func VerifyChain(prev string, entries []wire.Entry) int {
 	for i, entry := range entries {
 		inOrder := i == 0 || entry.Seq == entries[i-1].Seq+1
+		entry.Decision = canonicalAgain(entry.Decision)
 		if !inOrder || entry.Prev != prev || EntryHash(entry) != entry.Hash {
 			return entry.Seq
 		}
 		prev = entry.Hash
 	}
 	return 0
+}
+
+// canonicalAgain undoes what JSON encoders on the way do to a payload: Go's own writes <, > and & as escapes.
+func canonicalAgain(decision json.RawMessage) json.RawMessage {
+	if canonical, err := wire.Canonical(decision); err == nil && string(decision) != "null" {
+		return canonical
+	}
+	return decision
 }
 
 // AppendCanonical appends the entry's canonical JSON: every key in the order of wire.Entry but the hash, no white space,

@@ -133,6 +133,20 @@ func TestEntriesOverJSON(t *testing.T) {
 	require.Zero(t, operation.VerifyChain("", read))
 }
 
+// TestMarkupOverJSON: Go's encoder writes <, > and & as escapes, whatever a person typed; the chain holds all the same.
+func TestMarkupOverJSON(t *testing.T) {
+	t.Parallel()
+	op, now := unknown(t)
+	_, refusal := op.Decide(now, answer(op, wire.DecisionExtend, map[string]any{"seconds": 3600, "comment": "R&D <ana@example.com>\u2028"}), "")
+	require.Nil(t, refusal)
+	data, err := json.Marshal(op.Audit())
+	require.NoError(t, err)
+	require.Contains(t, string(data), `R\u0026D`)
+	var read wire.AuditView
+	require.NoError(t, json.Unmarshal(data, &read))
+	require.Zero(t, operation.VerifyChain("", read.Entries))
+}
+
 // TestAuditFields: poll_planned carries next_poll_at and delay_source, response_received leaves them unset and has the HTTP
 // fact; every entry shows the limits that hold (section 7, R14).
 func TestAuditFields(t *testing.T) {
