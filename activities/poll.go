@@ -73,7 +73,7 @@ func observe(ready cleared, request wire.PollRequest, got exchange) wire.Observa
 // classify has the table read the answer. A body that did not arrive whole, or in a coding nobody asked for, changes
 // only a reading that needed the body: a 503 is a 503 (R12), and its Retry-After holds.
 func (r *response) classify(table *statetables.Table, request wire.PollRequest) wire.Observation {
-	if r.Status == 0 {
+	if r.Status == 0 && r.BodyTooLarge {
 		return wire.Observation{Answer: wire.AnswerMalformed, Detail: wire.MalformedTooLarge, TableDigest: table.Digest()}
 	}
 	seen := table.Classify(request.Target, request.Reading, r.Response)
