@@ -282,3 +282,20 @@ func TestDecisionsInTheAudit(t *testing.T) {
 	require.LessOrEqual(t, len(stored), 1024)
 	require.Greater(t, len(stored), 1000)
 }
+
+// TestGrantAfterTheFinalLookLeadsToARequest: a grant of requests alone, taken after the final look and before the deadline,
+// still leads to one (R41).
+func TestGrantAfterTheFinalLookLeadsToARequest(t *testing.T) {
+	t.Parallel()
+	op := opened(t, wire.TableFacts{}, func(s *wire.Spec) {
+		s.MaxStatusRequests, s.DeadlineAt = 1, start.Add(30*time.Second)
+		s.Schedule.BaseDelaySeconds, s.Schedule.MaxDelaySeconds = new(60), new(60)
+	})
+	now := polled(t, op, result(read("running")))
+	require.Equal(t, wire.ReasonRequestBudgetExhausted, op.Escalation().Reason)
+	_, refusal := op.Decide(now, answer(op, wire.DecisionExtend, map[string]any{"status_requests": 4}), "")
+	require.Nil(t, refusal)
+	require.NotNil(t, op.Record().Poll, "the only extension is not spent on nothing")
+	require.True(t, op.Record().Poll.At.Before(start.Add(30*time.Second)))
+	require.False(t, op.Record().Poll.At.Before(now.Add(time.Second)))
+}

@@ -162,6 +162,10 @@ func (o *Operation) planManual(now time.Time) {
 	delay := o.jittered(seconds(int64(o.rec.Prepared.Pace.BaseDelaySeconds)), drawManual)
 	next := candidate{now.Add(delay), wire.DelayManualExtension}
 	next.at = o.afterMinimum(now, next).at
+	if deadline, _ := o.deadline(); !next.at.Before(deadline) && o.rec.FinalLookFor.Equal(deadline) {
+		// The final look before this deadline is spent: without an earlier moment the grant would lead to no request at all.
+		next.at = later(o.rec.ProviderMinimum, o.soonest(now))
+	}
 	o.schedule(now, next)
 }
 
