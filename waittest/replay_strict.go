@@ -137,10 +137,26 @@ func (r *recording) activity(ctx workflow.Context, name string, args []any) {
 		{"start-to-close", want.GetStartToCloseTimeout().AsDuration(), options.StartToCloseTimeout},
 		{"schedule-to-close", want.GetScheduleToCloseTimeout().AsDuration(), options.ScheduleToCloseTimeout},
 	} {
-		if timeout.got != 0 && timeout.got != timeout.want {
+		// The server fills in what is left open: with the run's time-out, and then with that of schedule-to-close.
+		left := timeout.got == 0 && timeout.want == want.GetScheduleToCloseTimeout().AsDuration()
+		if timeout.got != timeout.want && !left {
 			r.differ("event %d: activity %s: %s time-out of %s was recorded, the replay asked for %s",
 				event.GetEventId(), name, timeout.name, timeout.want, timeout.got)
 		}
+	}
+	r.attempts(event, name, options.RetryPolicy)
+}
+
+// attempts holds the number of attempts against the recorded one: a request that is sent once must not become one that is
+// repeated.
+func (r *recording) attempts(event *historypb.HistoryEvent, name string, policy *temporal.RetryPolicy) {
+	want, got := event.GetActivityTaskScheduledEventAttributes().GetRetryPolicy().GetMaximumAttempts(), int32(0)
+	if policy != nil {
+		got = policy.MaximumAttempts
+	}
+	if got != want {
+		r.differ("event %d: activity %s: at most %d attempts were recorded, the replay asked for %d (0: no limit)",
+			event.GetEventId(), name, want, got)
 	}
 }
 

@@ -12,8 +12,10 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/jobwait/jobwait/waittest"
+	"github.com/jobwait/jobwait/wire"
 )
 
 const histories = "testdata/histories"
@@ -58,6 +60,33 @@ func TestOneMillisecondFailsEveryGoodHistory(t *testing.T) {
 			require.ErrorContains(t, waittest.ReplayStrictly(history, longer), "timer of")
 			require.NoError(t, waittest.Replay(history, longer), "plain replay does not see lengths")
 		})
+	}
+}
+
+// R2, R24: a request that is sent once must not become one that Temporal repeats, nor lose the time-out that ends with the
+// deadline.
+func TestStrictReplaySeesAttemptsAndDroppedTimeouts(t *testing.T) {
+	t.Parallel()
+	for complaint, change := range map[string]func(*historypb.ActivityTaskScheduledEventAttributes){
+		"at most 3 attempts were recorded, the replay asked for 1": func(scheduled *historypb.ActivityTaskScheduledEventAttributes) {
+			if scheduled.GetActivityType().GetName() == wire.ActivityPollStatus {
+				scheduled.RetryPolicy.MaximumAttempts = 3
+			}
+		},
+		"schedule-to-start time-out of 5s was recorded, the replay asked for 0s": func(scheduled *historypb.ActivityTaskScheduledEventAttributes) {
+			if scheduled.GetActivityType().GetName() == wire.ActivityNotify {
+				scheduled.ScheduleToStartTimeout = durationpb.New(5 * time.Second)
+			}
+		},
+	} {
+		history := recorded(t, "good")["unknown_state_extended"]
+		for _, event := range history.GetEvents() {
+			if scheduled := event.GetActivityTaskScheduledEventAttributes(); scheduled != nil {
+				change(scheduled)
+			}
+		}
+		require.ErrorContains(t, waittest.ReplayStrictly(history, waittest.ReplayOptions{}), complaint)
+		require.NoError(t, waittest.Replay(history, waittest.ReplayOptions{}), "plain replay is blind to it")
 	}
 }
 
