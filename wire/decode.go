@@ -14,6 +14,8 @@ import (
 const (
 	MaxSpecBytes     = 64 << 10
 	MaxDecisionBytes = 16 << 10
+
+	maxPlaceBytes = 128
 )
 
 // DecodeSpec reads a spec strictly: unknown and repeated names, another case, wrong types, invalid UTF-8 and anything
@@ -85,7 +87,11 @@ func explain(err error) string {
 }
 
 func place(pointer jsontext.Pointer) string {
-	return strings.ReplaceAll(strings.TrimPrefix(string(pointer), "/"), "/", ".")
+	text := strings.ReplaceAll(strings.TrimPrefix(string(pointer), "/"), "/", ".")
+	if len(text) > maxPlaceBytes { // an unknown name is as long as its sender likes
+		text = strings.ToValidUTF8(text[:maxPlaceBytes], "") + "..."
+	}
+	return text
 }
 
 func kindName(kind jsontext.Kind) string {

@@ -67,6 +67,7 @@ func TestDecodeSpecRefuses(t *testing.T) {
 		"followed by more": {`{} {}`, `spec: not valid JSON at byte 3`},
 		"not JSON":         {`not-json`, `spec: not valid JSON at byte 1`},
 		"not UTF-8":        {"{\"account\": \"\xff\"}", `spec: not valid JSON at byte 13`},
+		"endless name":     {`{"` + strings.Repeat("é", 5000) + `": 1}`, `spec: field "` + strings.Repeat("é", 64) + `..." is not known`},
 		"too large":        {`{"account": "` + strings.Repeat("a", wire.MaxSpecBytes) + `"}`, `spec: 65551 bytes, at most 65536 are read`},
 	} {
 		t.Run(name, func(t *testing.T) {
