@@ -41,7 +41,7 @@ func TestRefusals(t *testing.T) {
 		"missing escalation id":     {"cancel", map[string]any{"escalation_id": ""}, wire.RefusalIncomplete, "escalation_id is missing"},
 		"missing credential":        {"use_credential", nil, wire.RefusalIncomplete, "credential_ref is missing"},
 		"missing state":             {"treat_as_pending", nil, wire.RefusalIncomplete, "raw_state is missing"},
-		"wrong escalation":          {"close", map[string]any{"escalation_id": "x#1"}, wire.RefusalWrongEscalation, `escalation_id "x#1", open is "report-export-1#1-3f9a2c1b"`},
+		"wrong escalation":          {"close", map[string]any{"escalation_id": "x#1"}, wire.RefusalWrongEscalation, `escalation_id "x#1", open is "report-export-1#1-00000001"`},
 		"unknown kind":              {"shrug", nil, wire.RefusalNotOffered, `kind "shrug" is not among the options of this escalation`},
 		"kind of another reason":    {"accept_result", nil, wire.RefusalNotOffered, `kind "accept_result" is not among the options of this escalation`},
 		"negative seconds":          {"extend", map[string]any{"seconds": -1}, wire.RefusalOutOfBounds, "seconds is -1, allowed is 0 to 604800"},

@@ -92,11 +92,14 @@ func (o *Operation) lineage() string {
 	return o.rec.FirstRunID
 }
 
-// eightHex is the start of a run id, which is a UUID on every server; of anything else it is the start of a hash.
+// eightHex is the end of a run id, which is a UUID on every server; of anything else it is the start of a hash. The start
+// of a UUID will not do: that of version 7, which servers give, is the time in units of about a minute, so that a wait that
+// is reopened at once would repeat the ids of the one before.
 func eightHex(runID string) string {
 	if len(runID) >= 8 {
-		if _, err := hex.DecodeString(runID[:8]); err == nil {
-			return runID[:8]
+		end := runID[len(runID)-8:]
+		if _, err := hex.DecodeString(end); err == nil {
+			return end
 		}
 	}
 	sum := sha256.Sum256([]byte(runID))

@@ -97,8 +97,10 @@ func TestEscalationIDs(t *testing.T) {
 		}
 		return op.Escalation().ID
 	}
-	require.Equal(t, "report-export-1#1-3f9a2c1b", open(firstRun, ""))
-	require.Equal(t, "report-export-1#1-aabbccdd", open(firstRun, "aabbccdd-0000-4000-8000-000000000002"))
+	require.Equal(t, "report-export-1#1-00000001", open(firstRun, ""))
+	require.NotEqual(t, open("01a22829-2378-7629-b900-002fb31da39d", ""), open("01a22829-25d4-7ae9-8677-6872bd8fa573", ""),
+		"two runs of one minute: a UUID of version 7 begins with the time")
+	require.Equal(t, "report-export-1#1-aabbccdd", open(firstRun, "00000002-0000-4000-8000-0000aabbccdd"))
 	require.Regexp(t, `^report-export-1#1-[0-9a-f]{8}$`, open("default-test-run-id", ""))
 	require.NotEqual(t, open("default-test-run-id", ""), open("another-test-run-id", ""))
 }

@@ -131,7 +131,7 @@ func TestSecondExtension(t *testing.T) {
 	t.Run("with a cancel", func(t *testing.T) {
 		t.Parallel()
 		w := begin(t, "d6-with", "demo-export")
-		open := w.escalatedAfter(w.spec.OperationID + "#1-" + w.run.GetRunID()[:8])
+		open := w.escalatedAfter(w.spec.OperationID + "#1-" + w.run.GetRunID()[28:])
 		require.Equal(t, wire.RefusalNotOffered, w.refused(extend(open.ID, "d-2")).Reason)
 		require.Equal(t, wire.ReasonRequestBudgetExhausted, w.view().Escalation.Reason)
 		w.decide(decision(wire.DecisionCancel, open.ID, "d-3"))
