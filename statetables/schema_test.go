@@ -191,7 +191,7 @@ func schemaRules() map[string]members {
 		},
 		"request.origins[]":     {{"pattern", `^(?:https://|http://(?:localhost|127\.|\[::1\])|.*\{params\.)`}},
 		"request.method":        oneWordOf("GET"),
-		"request.url":           {{"pattern", `^(?:https?://|\{status_url)[^?#]*$`}},
+		"request.url":           requestedURL,
 		"request.headers":       {{"propertyNames", headerNames()}},
 		"request.auth[]":        {required("scheme")},
 		"request.auth[].scheme": oneWordOf(append([]string{schemeNone}, AuthSchemes()...)...),
@@ -236,7 +236,7 @@ func schemaRules() map[string]members {
 		"hints[].at_most":                  {{"minimum", 1}},
 		"cancel":                           {required("method", "url", "expect", "asynchronous", "confirm", "source")},
 		"cancel.method":                    oneWordOf(cancelMethods...),
-		"cancel.url":                       {{"pattern", `^(?:https?://|\{status_url)[^?#]*$`}},
+		"cancel.url":                       requestedURL,
 		"cancel.headers":                   {{"propertyNames", headerNames()}},
 		"cancel.expect":                    {{"minItems", 1}},
 		"cancel.expect[]":                  within(200, 399),
@@ -274,6 +274,9 @@ func schemaRules() map[string]members {
 		"examples[].want.category": oneWordOf(append(categoryWords(), string(wire.CategoryUnknown))...),
 	}
 }
+
+// requestedURL is how the URL of a request is written: http is for loopback only, and the query has a place of its own.
+var requestedURL = members{{"pattern", `^(?:https://|http://(?:localhost|127\.[0-9.]+|\[::1\])(?::[0-9]+)?/|\{status_url)[^?#]*$`}}
 
 // aboutTheJob are the codes that may be given a meaning.
 var aboutTheJob = members{
