@@ -237,6 +237,6 @@ func (l *live) print(view wire.OperationView) {
 	if open := view.Escalation; open != nil && open.ID != l.escalation {
 		l.escalation = open.ID
 		l.app.say("\n%s\n", open.Message)
-		l.app.say("%s\n", suggestion(l.app.name, *open))
+		l.app.say("%s\n", suggestion(l.app.name, view, time.Now()))
 	}
 }

@@ -3,7 +3,6 @@ package startercmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -116,20 +115,4 @@ func optionNames(options []wire.Option) string {
 		names = append(names, string(option.Kind))
 	}
 	return strings.Join(names, ", ")
-}
-
-// suggestion is one answer as it would be typed.
-func suggestion(name string, open wire.EscalationView) string {
-	if len(open.Options) == 0 {
-		return ""
-	}
-	command := strings.ReplaceAll(string(open.Options[0].Kind), "_", "-")
-	text := fmt.Sprintf("answer for instance with: %s %s '%s' --comment WHY", name, command, open.ID)
-	switch open.Options[0].Kind { //nolint:exhaustive // the kinds that need more than a comment
-	case wire.DecisionExtend, wire.DecisionTreatAsPending:
-		text += " --for 15m --requests 4"
-	case wire.DecisionUseCredential:
-		text += " --credential NAME"
-	}
-	return text
 }

@@ -52,15 +52,3 @@ op#1-01234567  unknown_state  2026-11-29 12:00:00Z  extend, close
 	require.Equal(t, "the search attribute JobWaitPhase is not registered: asking every open wait\n"+
 		"jobwait/p/a/busy does not answer: no poller\n`starter show ID` shows what a decision needs\n", errs.String())
 }
-
-func TestSuggestedAnswers(t *testing.T) {
-	t.Parallel()
-	for kind, want := range map[wire.DecisionKind]string{
-		wire.DecisionExtend:        "answer for instance with: starter extend 'op#1-01234567' --comment WHY --for 15m --requests 4",
-		wire.DecisionUseCredential: "answer for instance with: starter use-credential 'op#1-01234567' --comment WHY --credential NAME",
-		wire.DecisionAcceptResult:  "answer for instance with: starter accept-result 'op#1-01234567' --comment WHY",
-	} {
-		open := wire.EscalationView{ID: "op#1-01234567", Options: []wire.Option{{Kind: kind}, {Kind: wire.DecisionClose}}}
-		require.Equal(t, want, suggestion("starter", open))
-	}
-}

@@ -1,0 +1,111 @@
+package startercmd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// What a suggested grant gives: enough to see whether it helps.
+const (
+	suggestedSpan     = 15 * time.Minute
+	suggestedRequests = 4
+	suggestedFailures = 3
+)
+
+// suggestion is one answer as it would be typed, and as it would be accepted now; empty when nothing is offered.
+func suggestion(name string, view wire.OperationView, now time.Time) string {
+	option, ok := sensible(*view.Escalation)
+	if !ok {
+		return ""
+	}
+	command := strings.ReplaceAll(string(option.Kind), "_", "-")
+	text := fmt.Sprintf("answer for instance with: %s %s '%s' --comment WHY", name, command, view.Escalation.ID)
+	switch option.Kind { //nolint:exhaustive // the kinds that need more than a comment
+	case wire.DecisionUseCredential:
+		text += " --credential NAME"
+	case wire.DecisionExtend, wire.DecisionTreatAsPending:
+	default:
+		return text
+	}
+	return text + grantText(view, option, now)
+}
+
+// sensible is the offered option that changes least. A cancel may destroy what the job has done, so it is never the example.
+func sensible(open wire.EscalationView) (wire.Option, bool) {
+	kinds := []wire.DecisionKind{
+		wire.DecisionUseCredential, wire.DecisionExtend, wire.DecisionTreatAsPending, wire.DecisionAcceptResult, wire.DecisionClose,
+	}
+	if open.Reason == wire.ReasonUnknownState { // looking again helps only once the table is corrected
+		kinds = slices.Insert(kinds, 0, wire.DecisionTreatAsPending)
+	}
+	for _, kind := range kinds {
+		if i := slices.IndexFunc(open.Options, func(o wire.Option) bool { return o.Kind == kind }); i >= 0 {
+			return open.Options[i], true
+		}
+	}
+	return wire.Option{}, false
+}
+
+// grantText gives what the wait has used up, and for kinds that are about time a little besides (R41).
+func grantText(view wire.OperationView, option wire.Option, now time.Time) string {
+	spare := option.Kind != wire.DecisionUseCredential
+	used, limits, text := view.Counters, view.Limits, ""
+	if seconds := min(spanNeeded(view, spare, now), option.MaxSeconds); seconds > 0 {
+		text += " --for " + spanFlag(seconds)
+	}
+	for _, budget := range []struct {
+		flag                 string
+		used, limit, ask, of int
+		always               bool
+	}{
+		{"requests", used.StatusRequestsUsed, limits.MaxStatusRequests, suggestedRequests, option.MaxStatusRequests, spare},
+		{"transport-failures", used.TransportFailuresUsed, limits.MaxTransportFailures, suggestedFailures, option.MaxTransportFailures, false},
+		{"rate-limited", used.RateLimitedUsed, limits.MaxRateLimited, suggestedFailures, option.MaxRateLimited, false},
+	} {
+		missing := budget.used - budget.limit + 1
+		if n := min(max(budget.ask, missing), budget.of); n > 0 && (budget.always || missing > 0) {
+			text += fmt.Sprintf(" --%s %d", budget.flag, n)
+		}
+	}
+	if business := limits.BusinessDeadlineAt; business != nil && !business.After(soonest(view, now)) && option.MaxSeconds > 0 {
+		text += " --past-business-deadline"
+	}
+	return text
+}
+
+// spanNeeded is 0 where the deadline leaves time enough and none is given to spare.
+func spanNeeded(view wire.OperationView, spare bool, now time.Time) int {
+	first := soonest(view, now)
+	if !spare && view.Limits.DeadlineAt.After(first.Add(time.Minute)) {
+		return 0
+	}
+	wait := first.Sub(now)
+	if whole := wait.Truncate(time.Minute); whole < wait {
+		wait = whole + time.Minute
+	}
+	return int((wait + suggestedSpan) / time.Second)
+}
+
+// soonest is when the provider takes the next request.
+func soonest(view wire.OperationView, now time.Time) time.Time {
+	seen := view.LastObservation
+	if seen == nil || seen.ReceivedAt == nil || seen.Guidance.RetryAfterSeconds == nil {
+		return now
+	}
+	minimum := seen.ReceivedAt.Add(time.Duration(*seen.Guidance.RetryAfterSeconds) * time.Second)
+	if minimum.Before(now) {
+		return now
+	}
+	return minimum
+}
+
+func spanFlag(seconds int) string {
+	if seconds%60 == 0 {
+		return fmt.Sprintf("%dm", seconds/60)
+	}
+	return fmt.Sprintf("%ds", seconds)
+}
