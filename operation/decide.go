@@ -17,6 +17,8 @@ const (
 	maxID       = 256 // characters
 	maxComment  = 4096
 	maxRawState = 256
+	// maxRefused is the longest refused decision that stands whole in the audit, so that a flood of them leaves it readable.
+	maxRefused = 1024
 	// maxRemembered bounds the decision ids that are carried along.
 	maxRemembered = 100
 )
@@ -37,6 +39,9 @@ func (o *Operation) Decide(now time.Time, payload []byte, kind wire.DecisionKind
 		refusal = o.refuse(now, decision)
 	}
 	if refusal != nil {
+		if len(recorded) > maxRefused {
+			recorded = unparsed(payload)
+		}
 		o.note(wire.Entry{
 			At: now, Event: wire.EventDecisionRefused, Decision: recorded, Reason: string(refusal.Reason), Detail: refusal.Detail,
 		})

@@ -299,3 +299,29 @@ func TestGrantAfterTheFinalLookLeadsToARequest(t *testing.T) {
 	require.True(t, op.Record().Poll.At.Before(start.Add(30*time.Second)))
 	require.False(t, op.Record().Poll.At.Before(now.Add(time.Second)))
 }
+
+// TestLongRefusedDecisionStandsShort: a flood of refused decisions leaves the audit short enough to be asked for (R40).
+func TestLongRefusedDecisionStandsShort(t *testing.T) {
+	t.Parallel()
+	op := opened(t, wire.TableFacts{})
+	now := polled(t, op, result(read("archiving")))
+	_, refusal := op.Decide(now, answer(op, wire.DecisionClose, map[string]any{
+		"escalation_id": "another", "comment": strings.Repeat("why ", 1000),
+	}), "")
+	require.Equal(t, wire.RefusalWrongEscalation, refusal.Reason)
+	entries := op.Audit().Entries
+	last := entries[len(entries)-1]
+	require.Equal(t, wire.EventDecisionRefused, last.Event)
+	require.Less(t, len(last.Decision), 1500)
+	require.Equal(t, byte('"'), last.Decision[0], "a string that begins as the payload does")
+}
+
+// TestNamelessStateIsNotWaitedIn: treat_as_pending names its state, so it is not offered for one without a name.
+func TestNamelessStateIsNotWaitedIn(t *testing.T) {
+	t.Parallel()
+	nameless := wire.Observation{Answer: wire.AnswerRead, HTTPStatus: 200, Job: &wire.JobFact{Category: wire.CategoryUnknown}}
+	op := opened(t, wire.TableFacts{})
+	polled(t, op, result(nameless))
+	requireReason(t, op, wire.ReasonUnknownState, "")
+	require.NotContains(t, kinds(op.Escalation().Options), wire.DecisionTreatAsPending)
+}

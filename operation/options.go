@@ -45,7 +45,7 @@ func (o *Operation) options(reason wire.Reason, detail string) []wire.Option {
 	if can.extend && grantable {
 		out = append(out, o.grant(wire.DecisionExtend))
 	}
-	if can.treatAsPending && grantable {
+	if can.treatAsPending && grantable && o.rec.LastRawState != "" { // what has no name cannot be named
 		out = append(out, o.grant(wire.DecisionTreatAsPending))
 	}
 	if can.useCredential {
