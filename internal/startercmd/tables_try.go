@@ -20,7 +20,8 @@ import (
 // tryFlags are an answer, and the wait that gets it.
 type tryFlags struct {
 	status             int
-	body, spec, tables string
+	body, spec, job    string
+	tables             string
 	headers            []string
 	elapsed            time.Duration
 	answered, canceled bool
@@ -34,10 +35,9 @@ func (a *app) tablesTryCommand() *cobra.Command {
 		Short: "how an answer of a provider is read, and what a wait does next",
 		Long: `Try reads an answer to a status request by the provider's table, and lets the rules of a wait decide on it: nothing is
 sent and no server is needed. The wait is one that has just sent its first request; it is about the job of the table's
-examples, or about that of --spec.
+examples, or about that of --job or --spec.
 
-  curl -s -D headers -o body.json https://...      what the provider answered
-  jobwait tables try openai-batch --body body.json
+  jobwait tables try openai-batch --job batch_71c --body answer.json
   jobwait tables try openai-batch --status 429 --header 'Retry-After: 120'
   jobwait tables try my-provider --tables ./tables --status 404 --elapsed 30s`,
 		Args: oneProvider,
@@ -48,6 +48,7 @@ examples, or about that of --spec.
 	define.IntVar(&flags.status, "status", http.StatusOK, "HTTP `code` of the answer")
 	define.StringVar(&flags.body, "body", "", "`file` with the body as it came, - for standard input (default: no body)")
 	define.StringArrayVar(&flags.headers, "header", nil, "`header` of the answer, name=value or 'Name: value'; may be repeated")
+	define.StringVar(&flags.job, "job", "", "`id` of the job that is asked for, where it is not that of the table's examples")
 	define.StringVar(&flags.spec, "spec", "", "`file` with the spec of the wait as JSON")
 	define.DurationVar(&flags.elapsed, "elapsed", 0, "`time` from the submission of the job to the answer")
 	define.BoolVar(&flags.answered, "answered", false, "a good answer came before")
@@ -91,7 +92,15 @@ func (a *app) tryAnswer(provider string, flags *tryFlags) error {
 // waitFor is the spec of the wait that gets the answer.
 func (f *tryFlags) waitFor(file tableFile, table *statetables.Table, now time.Time) (wire.Spec, error) {
 	if f.spec == "" {
-		return beginnersSpec(file, table, now)
+		spec, err := beginnersSpec(file, table, now)
+		if err != nil || f.job == "" {
+			return spec, err
+		}
+		spec.ProviderJobID = f.job
+		return spec, table.CheckSpec(spec)
+	}
+	if f.job != "" {
+		return wire.Spec{}, usagef("--job beside --spec: the spec names the job; give one of them")
 	}
 	data, err := os.ReadFile(f.spec)
 	if err != nil {

@@ -17,7 +17,7 @@ func (t *trial) write(to io.Writer) error {
 	var f fields
 	f.add("answer", "%s", answerText(t.seen))
 	if t.seen.Job != nil {
-		addJob(&f, *t.seen.Job)
+		addJob(&f, *t.seen.Job, t.op.Record().Prepared.Spec.ProviderJobID)
 	}
 	f.add("guidance", "%s", guidanceText(t.seen.Guidance))
 	f.add("next poll at", "%s", t.seen.NextStatusURL)
@@ -46,11 +46,11 @@ var answerWords = map[wire.Answer]string{
 	wire.AnswerUnexpected:  "a code that a status request should not be answered with",
 }
 
-// addJob is the job fact.
-func addJob(f *fields, job wire.JobFact) {
+// addJob is the job fact, of an answer to a question about the job asked for.
+func addJob(f *fields, job wire.JobFact, asked string) {
 	f.add("state", "%q, read as %s", job.RawState, job.Category)
 	if job.OtherJob {
-		f.add("", "about ANOTHER job than the one asked for")
+		f.add("", "about ANOTHER job than %q, which was asked for; --job names the job", asked)
 	}
 	f.add("not proven", "%s", strings.Join(job.Unproven, ", "))
 	f.add("result", "%s", pairsText(job.Result))
