@@ -3,11 +3,17 @@ package startercmd
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/sdk/converter"
 
 	"github.com/jobwait/jobwait/wire"
 )
@@ -19,19 +25,26 @@ func (a *app) escalationsCommand() *cobra.Command {
 		Use:   "escalations",
 		Short: "list what waits for a person's answer",
 		Long: `Escalations lists the waits that have stopped and ask: id, reason, until when, and what may be answered. It finds them by
-the search attribute JobWaitPhase; where that is not registered it asks every open wait.`,
+the search attribute JobWaitPhase; where that is not registered it asks every open wait. A wait that does not answer, as
+when no worker runs, is listed by its operation id with what the search attributes say, and the exit code is 1.`,
 		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error { return a.escalations(command.Context(), limit, asJSON) },
 	}
 	command.Flags().IntVar(&limit, "limit", 100, "how many are shown at most")
-	command.Flags().BoolVar(&asJSON, "json", false, "as a JSON list of workflow_id and escalation")
+	command.Flags().BoolVar(&asJSON, "json", false, "as a JSON list of workflow_id, operation_id and escalation; where a wait does not answer: reason, decide_by and unasked (why)")
 	return command
 }
 
-// asked is one open escalation.
+// asked is one open escalation, or a wait of which nobody could say whether it has one.
 type asked struct {
-	WorkflowID string              `json:"workflow_id"`
-	Escalation wire.EscalationView `json:"escalation"`
+	WorkflowID  string               `json:"workflow_id"`
+	OperationID string               `json:"operation_id,omitempty"`
+	Escalation  *wire.EscalationView `json:"escalation"`
+	// Reason and DecideBy are what visibility says in place of a wait that does not answer.
+	Reason   wire.Reason `json:"reason,omitempty"`
+	DecideBy *time.Time  `json:"decide_by,omitempty"`
+	// Unasked is why the wait could not be asked.
+	Unasked string `json:"unasked,omitempty"`
 }
 
 func (a *app) escalations(ctx context.Context, limit int, asJSON bool) error {
@@ -48,27 +61,50 @@ func (a *app) escalations(ctx context.Context, limit int, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return a.printJSON(found.found)
+		err = a.printJSON(found.found)
+	} else {
+		err = found.print()
 	}
-	return found.print()
+	return errors.Join(err, found.incomplete())
 }
+
+const (
+	// listAskTimeout bounds the question to one of many waits: without a worker, each is waited for in vain.
+	listAskTimeout = 3 * time.Second
+	// listAskedAtOnce is how many waits are asked at the same time. When none of them answers, no more are asked.
+	listAskedAtOnce = 20
+)
 
 // escalationList asks waits for their open escalation.
 type escalationList struct {
 	app    *app
 	server *server
 	limit  int
-	found  []asked
+
+	// visible says that visibility knows which waits are escalated.
+	visible bool
+	batch   []*workflowpb.WorkflowExecutionInfo
+	found   []asked
+	more    bool
+	// unasked are the task queues of waits that did not answer, one for each.
+	unasked []string
+	// silent is set once nobody answers any more.
+	silent bool
 }
 
 func (l *escalationList) collect(ctx context.Context) error {
 	open := "WorkflowType = '" + wire.WorkflowAwaitJob + "' AND ExecutionStatus = 'Running'"
+	l.visible = true
 	err := l.server.list(ctx, open+" AND "+wire.AttributePhase+" = '"+string(wire.PhaseEscalated)+"'", l.look)
 	if errors.As(err, new(*serviceerror.InvalidArgument)) {
 		l.app.say("the search attribute %s is not registered: asking every open wait", wire.AttributePhase)
+		l.visible = false
 		err = l.server.list(ctx, open, l.look)
 	}
-	if errors.Is(err, errEnough) {
+	if err == nil {
+		err = l.askBatch(ctx)
+	}
+	if errors.Is(err, errEnough) || err == nil && l.more {
 		l.app.say("there are more; see --limit")
 		return nil
 	}
@@ -79,34 +115,117 @@ func (l *escalationList) look(ctx context.Context, info *workflowpb.WorkflowExec
 	if len(l.found) == l.limit {
 		return errEnough
 	}
-	id := info.GetExecution().GetWorkflowId()
-	view, err := ask[*wire.EscalationView](ctx, l.server, id, "", wire.QueryEscalation)
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		l.app.say("%s does not answer: %v", id, err)
-	case view != nil:
-		l.found = append(l.found, asked{WorkflowID: id, Escalation: *view})
+	if l.batch = append(l.batch, info); len(l.batch) < listAskedAtOnce {
+		return nil
 	}
+	return l.askBatch(ctx)
+}
+
+var errSilent = errors.New("not asked: no wait before it answered")
+
+// askBatch asks several waits at once and takes their answers in the order of the list.
+func (l *escalationList) askBatch(ctx context.Context) error {
+	views, errs := make([]*wire.EscalationView, len(l.batch)), make([]error, len(l.batch))
+	var asking sync.WaitGroup
+	for i, info := range l.batch {
+		if errs[i] = errSilent; !l.silent {
+			asking.Go(func() {
+				id := info.GetExecution().GetWorkflowId()
+				views[i], errs[i] = askWithin[*wire.EscalationView](ctx, listAskTimeout, l.server, id, "", wire.QueryEscalation)
+			})
+		}
+	}
+	asking.Wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	l.silent = !slices.Contains(errs, nil)
+	for i, info := range l.batch {
+		l.take(info, views[i], errs[i])
+	}
+	l.batch = nil
 	return nil
+}
+
+func (l *escalationList) take(info *workflowpb.WorkflowExecutionInfo, view *wire.EscalationView, err error) {
+	id := info.GetExecution().GetWorkflowId()
+	one := asked{WorkflowID: id, OperationID: l.server.memoText(info.GetMemo(), wire.MemoOperationID), Escalation: view}
+	if err != nil {
+		l.unasked = append(l.unasked, info.GetTaskQueue())
+		one.Unasked = err.Error()
+		one.Reason = wire.Reason(attribute[string](info, wire.AttributeReason))
+		one.DecideBy = attribute[*time.Time](info, wire.AttributeDecideBy)
+		if !errors.Is(err, errSilent) {
+			l.app.say("%s does not answer: %v", id, err)
+		}
+	}
+	switch {
+	case view == nil && (err == nil || !l.visible): // not open, or nobody knows
+	case len(l.found) == l.limit:
+		l.more = true
+	default:
+		l.found = append(l.found, one)
+	}
+}
+
+// attribute is a search attribute as visibility has it; they pass no codec.
+func attribute[T any](info *workflowpb.WorkflowExecutionInfo, name string) T {
+	var value, none T
+	payload, ok := info.GetSearchAttributes().GetIndexedFields()[name]
+	if !ok || converter.GetDefaultDataConverter().FromPayload(payload, &value) != nil {
+		return none
+	}
+	return value
+}
+
+// incomplete says how many waits the list does not speak for.
+func (l *escalationList) incomplete() error {
+	if len(l.unasked) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("%d waits could not be asked", len(l.unasked))
+	if len(l.unasked) == 1 {
+		text = "1 wait could not be asked"
+	}
+	if !l.visible {
+		text += " and may wait for an answer"
+	}
+	queues := slices.Compact(slices.Sorted(slices.Values(l.unasked)))
+	return hinted(errors.New(text), "waits are asked through their workers; is one running on task queue %s?", quoted(queues))
+}
+
+func quoted(names []string) string {
+	var texts []string
+	for _, name := range names {
+		texts = append(texts, strconv.Quote(name))
+	}
+	return strings.Join(texts, ", ")
 }
 
 func (l *escalationList) print() error {
 	if len(l.found) == 0 {
-		l.app.say("nothing waits for an answer")
+		if len(l.unasked) == 0 {
+			l.app.say("nothing waits for an answer")
+		}
 		return nil
 	}
 	rows := [][]string{{"ESCALATION", "REASON", "ANSWER BEFORE", "OPTIONS"}}
 	for _, one := range l.found {
-		e := one.Escalation
-		rows = append(rows, []string{e.ID, reasonText(e.Reason, e.Detail), stamp(e.WindowEndsAt), optionNames(e.Options)})
+		rows = append(rows, one.row())
 	}
 	if err := writeTable(l.app.out, rows); err != nil {
 		return err
 	}
 	l.app.say("`%s show ID` shows what a decision needs", l.app.name)
 	return nil
+}
+
+// row marks what only visibility knows of.
+func (o asked) row() []string {
+	if e := o.Escalation; e != nil {
+		return []string{e.ID, reasonText(e.Reason, e.Detail), stamp(e.WindowEndsAt), optionNames(e.Options)}
+	}
+	return []string{orElse(o.OperationID, o.WorkflowID), string(o.Reason), stampOrNothing(o.DecideBy), "(could not be asked)"}
 }
 
 func optionNames(options []wire.Option) string {

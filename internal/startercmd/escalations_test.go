@@ -3,11 +3,13 @@ package startercmd
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
@@ -46,9 +48,50 @@ func TestEscalationsAreFoundWithoutSearchAttributes(t *testing.T) {
 	list := &escalationList{app: &app{out: &out, err: &errs, name: "starter"}, server: testServer(c), limit: 5}
 	require.NoError(t, list.collect(t.Context()))
 	require.NoError(t, list.print())
+	require.EqualError(t, list.incomplete(), "1 wait could not be asked and may wait for an answer")
 	require.Equal(t, `ESCALATION     REASON         ANSWER BEFORE         OPTIONS
 op#1-01234567  unknown_state  2026-11-29 12:00:00Z  extend, close
 `, out.String())
 	require.Equal(t, "the search attribute JobWaitPhase is not registered: asking every open wait\n"+
 		"jobwait/p/a/busy does not answer: no poller\n`starter show ID` shows what a decision needs\n", errs.String())
+}
+
+// Without a worker the list is that of visibility, it comes soon, and it does not say that nothing waits.
+func TestEscalationsWithoutAWorker(t *testing.T) {
+	t.Parallel()
+	c := mocks.NewClient(t)
+	var executions []*workflowpb.WorkflowExecutionInfo
+	for i := range listAskedAtOnce + 2 {
+		info := execution(t, fmt.Sprintf("jobwait/p/a/%d", i), fmt.Sprintf("op-%d", i))
+		info.TaskQueue = "jobwait"
+		info.SearchAttributes = &commonpb.SearchAttributes{IndexedFields: map[string]*commonpb.Payload{
+			wire.AttributeReason: payload(t, "unknown_state"), wire.AttributeDecideBy: payload(t, noon),
+		}}
+		executions = append(executions, info)
+	}
+	c.On("ListWorkflow", mock.Anything, mock.Anything).Return(&workflowservice.ListWorkflowExecutionsResponse{Executions: executions}, nil)
+	c.On("QueryWorkflow", mock.Anything, mock.Anything, "", wire.QueryEscalation).Times(listAskedAtOnce).Return(nil, errors.New("no poller"))
+
+	var out, errs bytes.Buffer
+	list := &escalationList{app: &app{out: &out, err: &errs, name: "starter"}, server: testServer(c), limit: 100}
+	require.NoError(t, list.collect(t.Context()))
+	require.NoError(t, list.print())
+	require.Contains(t, out.String(), "op-21       unknown_state  2026-11-29 12:00:00Z  (could not be asked)\n")
+	require.NotContains(t, errs.String(), "nothing waits")
+	err := list.incomplete()
+	require.EqualError(t, err, "22 waits could not be asked")
+	require.Equal(t, `waits are asked through their workers; is one running on task queue "jobwait"?`, hintOf(err))
+	require.Equal(t, wire.ReasonUnknownState, list.found[0].Reason)
+	require.Equal(t, noon, list.found[0].DecideBy.UTC())
+}
+
+// Where visibility cannot tell, a wait that does not answer is no escalation, and the list is not complete.
+func TestNobodyKnowsWhetherSomethingWaits(t *testing.T) {
+	t.Parallel()
+	var errs bytes.Buffer
+	list := &escalationList{app: &app{err: &errs}, server: testServer(mocks.NewClient(t)), limit: 5}
+	list.take(execution(t, "jobwait/p/a/1", "op-1"), nil, errSilent)
+	require.NoError(t, list.print())
+	require.Empty(t, errs.String())
+	require.EqualError(t, list.incomplete(), "1 wait could not be asked and may wait for an answer")
 }

@@ -3,6 +3,7 @@ package startercmd
 import (
 	"context"
 	"fmt"
+	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -40,8 +41,12 @@ func (s *server) spec(ctx context.Context, run *commonpb.WorkflowExecution) (wir
 
 // ask queries one run of a wait.
 func ask[T any](ctx context.Context, s *server, workflowID, runID, query string) (T, error) {
+	return askWithin[T](ctx, askTimeout, s, workflowID, runID, query)
+}
+
+func askWithin[T any](ctx context.Context, bound time.Duration, s *server, workflowID, runID, query string) (T, error) {
 	var answer T
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	value, err := s.QueryWorkflow(ctx, workflowID, runID, query)
 	if err != nil {
