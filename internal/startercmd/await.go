@@ -86,7 +86,12 @@ func (a *app) specToStart(flags *specFlags) (wire.Spec, error) {
 	if err != nil {
 		return wire.Spec{}, err
 	}
-	return spec, checkSpec(spec, tables, flags.now)
+	if flags.tables != "" {
+		if err := checkProvider(spec.Provider, tables, flags.tables); err != nil {
+			return wire.Spec{}, err
+		}
+	}
+	return spec, withFlag(checkSpec(spec, tables, flags.now))
 }
 
 func (a *app) explainStart(err error) error {

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/jobwait/jobwait/internal/connect"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -122,8 +121,8 @@ func hintOf(err error) string {
 	switch {
 	case errors.As(err, &withHint):
 		return withHint.hint
-	case errors.As(err, new(*connect.UnreachableError)):
-		return "start a server with `temporal server start-dev`, or set TEMPORAL_ADDRESS"
+	case serverHint(err) != "":
+		return serverHint(err)
 	case errors.As(err, new(usageError)):
 		return "--help shows what there is"
 	default:

@@ -105,7 +105,7 @@ func TestExitCodes(t *testing.T) {
 		{fmt.Errorf("x: %w", hinted(errors.New("no"), "do %s", "this")), 1, "jobwait: error: x: no\njobwait: hint: do this\n"},
 		{
 			&connect.UnreachableError{Address: "here:1", Cause: errors.New("refused")}, 1,
-			"jobwait: error: temporal at here:1: refused\njobwait: hint: start a server with `temporal server start-dev`, or set TEMPORAL_ADDRESS\n",
+			"jobwait: error: temporal at here:1: refused\njobwait: hint: start a server with `temporal server start-dev`, or set TEMPORAL_ADDRESS to the host:port of yours\n",
 		},
 	} {
 		var stderr bytes.Buffer
