@@ -42,7 +42,7 @@ func TestSecretIsForgottenInJSONEscapes(t *testing.T) {
 	} {
 		got := &response{Response: statetables.Response{Body: []byte(`{"message":"` + form + ` is not authorised\n"}`)}}
 		got.forget(ready)
-		require.Equal(t, `{"message":"[redacted] is not authorised\n"}`, string(got.Body))
+		require.JSONEq(t, `{"message":"[redacted] is not authorised\n"}`, string(got.Body))
 	}
 }
 
