@@ -60,6 +60,7 @@ type personAtTerminal struct {
 	lines      <-chan string
 	substitute person
 	turn       sync.Mutex
+	ended      sync.Once
 }
 
 // readLines reads in the background, so that a Ctrl-C ends the waiting for an answer.
@@ -81,6 +82,9 @@ func (p *personAtTerminal) decide(ctx context.Context, story *tale, open wire.Es
 	defer p.turn.Unlock()
 	decision, err := p.ask(ctx, story, open)
 	if errors.Is(err, errNoInput) {
+		p.ended.Do(func() {
+			p.screen.line(clock(time.Now()), story.label, "standard input has ended: from here on "+demoApprover+" answers in your place")
+		})
 		return p.substitute.decide(ctx, story, open)
 	}
 	return decision, err
@@ -114,31 +118,56 @@ func (p *personAtTerminal) choose(ctx context.Context, story *tale, open wire.Es
 		_, _ = fmt.Fprintf(p.screen.out, "  %d %s", i+1, option.Kind)
 	}
 	_, _ = fmt.Fprintln(p.screen.out)
-	n, err := p.number(ctx, "which", 1, 1, len(open.Options))
-	if err != nil {
-		return wire.Option{}, err
+	for {
+		line, err := p.line(ctx, fmt.Sprintf("which, by number or word? [1 %s]", open.Options[0].Kind))
+		if err != nil {
+			return wire.Option{}, err
+		}
+		if option, ok := chosen(open.Options, line); ok {
+			return option, nil
+		}
+		_, _ = fmt.Fprintf(p.screen.out, "  %q is neither a number from 1 to %d nor one of %s\n", line, len(open.Options), optionNames(open.Options))
 	}
-	return open.Options[n-1], nil
+}
+
+// chosen is the option of a number or of its word, in either way of writing it; an empty line takes the first.
+func chosen(options []wire.Option, line string) (wire.Option, bool) {
+	word := strings.ToLower(strings.ReplaceAll(line, "-", "_"))
+	for i, option := range options {
+		if word == string(option.Kind) || orElse(word, "1") == strconv.Itoa(i+1) {
+			return option, true
+		}
+	}
+	return wire.Option{}, false
 }
 
 // number asks until a number in range is given; an empty line takes the default.
 func (p *personAtTerminal) number(ctx context.Context, what string, standard, least, most int) (int, error) {
 	for {
-		_, _ = fmt.Fprintf(p.screen.out, "  %s? [%d] ", what, standard)
-		select {
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		case line, ok := <-p.lines:
-			if !ok {
-				_, _ = fmt.Fprintln(p.screen.out)
-				return 0, errNoInput
-			}
-			n, err := strconv.Atoi(orElse(line, strconv.Itoa(standard)))
-			if err == nil && n >= least && n <= most {
-				return n, nil
-			}
-			_, _ = fmt.Fprintf(p.screen.out, "  %q is not a number from %d to %d\n", line, least, most)
+		line, err := p.line(ctx, fmt.Sprintf("%s? [%d]", what, standard))
+		if err != nil {
+			return 0, err
 		}
+		n, err := strconv.Atoi(orElse(line, strconv.Itoa(standard)))
+		if err == nil && n >= least && n <= most {
+			return n, nil
+		}
+		_, _ = fmt.Fprintf(p.screen.out, "  %q is not a number from %d to %d\n", line, least, most)
+	}
+}
+
+// line is the answer to one question.
+func (p *personAtTerminal) line(ctx context.Context, question string) (string, error) {
+	_, _ = fmt.Fprintf(p.screen.out, "  %s ", question)
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case line, ok := <-p.lines:
+		if !ok {
+			_, _ = fmt.Fprintln(p.screen.out)
+			return "", errNoInput
+		}
+		return line, nil
 	}
 }
 
