@@ -80,6 +80,7 @@ func (a *app) tryAnswer(provider string, flags *tryFlags) error {
 	if err != nil {
 		return err
 	}
+	t.about, t.bySpec = answersID(file.Table.JobID, response.Body), flags.spec != ""
 	if err := t.play(flags, response); err != nil {
 		return err
 	}
@@ -172,6 +173,9 @@ type trial struct {
 	// seen is how the answer was read; next what the wait does then.
 	seen wire.Observation
 	next operation.Command
+	// about is the job id in the answer, empty where it is not plain to see; bySpec says that a spec names the job.
+	about  string
+	bySpec bool
 }
 
 // trialRun is the run id of a wait that is tried. It decides the jitter, so that equal trials have equal delays.

@@ -1,9 +1,12 @@
 package startercmd
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +20,7 @@ func (t *trial) write(to io.Writer) error {
 	var f fields
 	f.add("answer", "%s", answerText(t.seen))
 	if t.seen.Job != nil {
-		addJob(&f, *t.seen.Job, t.op.Record().Prepared.Spec.ProviderJobID)
+		addJob(&f, *t.seen.Job, t.otherText())
 	}
 	f.add("guidance", "%s", guidanceText(t.seen.Guidance))
 	f.add("next poll at", "%s", t.seen.NextStatusURL)
@@ -46,11 +49,53 @@ var answerWords = map[wire.Answer]string{
 	wire.AnswerUnexpected:  "a code that a status request should not be answered with",
 }
 
-// addJob is the job fact, of an answer to a question about the job asked for.
-func addJob(f *fields, job wire.JobFact, asked string) {
+// otherText is what is wrong with an answer about another job, and how to ask for that job.
+func (t *trial) otherText() string {
+	about, job := "", "ID"
+	if t.about != "" {
+		about = fmt.Sprintf("%q, ", t.about)
+	}
+	if shellSafe.MatchString(t.about) {
+		job = t.about
+	}
+	way := "give --job " + job + ", or --spec FILE, where that is your job"
+	if t.bySpec {
+		way = "the spec names the job in provider_job_id"
+	}
+	return fmt.Sprintf("about %sANOTHER job than %q, which was asked for; %s", about, t.op.Record().Prepared.Spec.ProviderJobID, way)
+}
+
+// shellSafe are words that a shell takes as they stand.
+var shellSafe = regexp.MustCompile(`^[A-Za-z0-9._:/@%+=-]+$`)
+
+// answersID looks up a job id that a table reads from a plain path of the body (body.data.id); empty for any other.
+func answersID(path string, body []byte) string {
+	names, plain := strings.CutPrefix(path, "body.")
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber() // ids are not rounded
+	var value any
+	if !plain || decoder.Decode(&value) != nil {
+		return ""
+	}
+	for name := range strings.SplitSeq(names, ".") {
+		object, _ := value.(map[string]any)
+		value = object[name]
+	}
+	switch id := value.(type) {
+	case string:
+		return id
+	case json.Number:
+		return id.String()
+	default:
+		return ""
+	}
+}
+
+// addJob is the job fact; other is what to say of an answer about another job.
+func addJob(f *fields, job wire.JobFact, other string) {
 	f.add("state", "%q, read as %s", job.RawState, job.Category)
 	if job.OtherJob {
-		f.add("", "about ANOTHER job than %q, which was asked for; --job names the job", asked)
+		f.add("", "%s", other)
 	}
 	f.add("not proven", "%s", strings.Join(job.Unproven, ", "))
 	f.add("result", "%s", pairsText(job.Result))
