@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net"
 	"regexp"
 	"slices"
 
@@ -22,14 +23,22 @@ const (
 
 // serverHint is empty for errors that have nothing to do with the connection.
 func serverHint(err error) string {
+	var unreachable *connect.UnreachableError
 	switch {
 	case errors.As(err, new(*serviceerror.NamespaceNotFound)):
 		return hintNamespace
-	case errors.As(err, new(*connect.UnreachableError)):
-		return hintUnreachable
-	default:
+	case !errors.As(err, &unreachable):
 		return ""
+	case !hasPort(unreachable.Address):
+		return fmt.Sprintf("address %q is not host:port; set TEMPORAL_ADDRESS to both (the port is usually 7233)", unreachable.Address)
+	default:
+		return hintUnreachable
 	}
+}
+
+func hasPort(address string) bool {
+	_, port, err := net.SplitHostPort(address)
+	return err == nil && port != ""
 }
 
 // specFlagOf is the flag of each field of a spec that has no default.

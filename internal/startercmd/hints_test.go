@@ -18,7 +18,11 @@ func TestHintsOfTheServer(t *testing.T) {
 		want string
 	}{
 		{fmt.Errorf("starting: %w", serviceerror.NewNamespaceNotFound("nowhere")), hintNamespace},
-		{&connect.UnreachableError{Address: "here", Cause: errors.New("refused")}, hintUnreachable},
+		{&connect.UnreachableError{Address: "here:1", Cause: errors.New("refused")}, hintUnreachable},
+		{
+			&connect.UnreachableError{Address: "here", Cause: errors.New("refused")},
+			`address "here" is not host:port; set TEMPORAL_ADDRESS to both (the port is usually 7233)`,
+		},
 		{errors.New("other"), ""},
 	} {
 		require.Equal(t, test.want, hintOf(test.err))
