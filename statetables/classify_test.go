@@ -165,6 +165,8 @@ func TestResults(t *testing.T) {
 		{name: "R8 a number by its digits", state: "succeeded", result: `9007199254740993`, want: map[string]string{"file": "9007199254740993"}},
 		{name: "a list stands as JSON", state: "succeeded", result: `[ "a", {"b": 1.0} ]`, want: map[string]string{"file": `["a",{"b":1.0}]`}},
 		{name: "R4 an empty list is no reference", state: "succeeded", result: `[]`, unproven: []string{"result_url"}},
+		{name: "R4 a list of nothing is no reference", state: "succeeded", result: `[null, " "]`, unproven: []string{"result_url"}},
+		{name: "S4 blank", state: "succeeded", result: `" "`, unproven: []string{"result_url"}},
 		{name: "R4 an empty object is no reference", state: "succeeded", result: `{}`, unproven: []string{"result_url"}},
 		{name: "R7 a list of more than 4 KiB", state: "succeeded", result: `["` + strings.Repeat("a", 4093) + `"]`, detail: wire.MalformedResultTooLong},
 		{name: "R7 true is no reference", state: "succeeded", result: `true`, detail: wire.MalformedResultType},

@@ -28,7 +28,8 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 	)
 })
 
-// given says that something stands there: not absent, not null, not an empty text, list or object.
+// given says that something stands there: not absent, not null, not a blank text, not an empty object, and not a list in
+// which nothing is given.
 func given(value ref.Val) ref.Val {
 	switch value := value.(type) {
 	case *types.Err:
@@ -38,11 +39,24 @@ func given(value ref.Val) ref.Val {
 		return value
 	case types.Null:
 		return types.False
+	case types.String:
+		return types.Bool(strings.TrimSpace(string(value)) != "")
+	case traits.Lister:
+		return anyGiven(value)
 	case traits.Sizer:
 		return types.Bool(value.Size() != types.IntZero)
 	default:
 		return types.True
 	}
+}
+
+func anyGiven(list traits.Lister) ref.Val {
+	for elements := list.Iterator(); elements.HasNext() == types.True; {
+		if given(elements.Next()) == types.True {
+			return types.True
+		}
+	}
+	return types.False
 }
 
 // either is the first value, or the second where the first is absent or null.

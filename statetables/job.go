@@ -2,6 +2,8 @@ package statetables
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jobwait/jobwait/wire"
@@ -188,7 +190,7 @@ func (r *reader) reference(reference reference, category wire.Category) (string,
 		return text, nil
 	}
 	value, err := reference.read.eval(r.in)
-	if errors.Is(err, errAbsent) || err == nil && value == nil {
+	if errors.Is(err, errAbsent) || err == nil && hollow(value) {
 		return "", nil
 	}
 	text, ok := referenceText(value)
@@ -201,20 +203,28 @@ func (r *reader) reference(reference reference, category wire.Category) (string,
 	return text, nil
 }
 
-// referenceText writes a reference; a list or an object stands as JSON, and an empty one is none.
+// hollow is what given is not, for values outside expressions: nothing in it could refer to a result.
+func hollow(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return true
+	case string:
+		return strings.TrimSpace(value) == ""
+	case []any:
+		return !slices.ContainsFunc(value, func(element any) bool { return !hollow(element) })
+	case map[string]any:
+		return len(value) == 0
+	default:
+		return false
+	}
+}
+
+// referenceText writes a reference; a list or an object stands as JSON.
 func referenceText(value any) (string, bool) {
 	switch value := value.(type) {
 	case bool:
 		return "", false
-	case []any:
-		if len(value) == 0 {
-			return "", true
-		}
-		return compact(value), true
-	case map[string]any:
-		if len(value) == 0 {
-			return "", true
-		}
+	case []any, map[string]any:
 		return compact(value), true
 	default:
 		return textOf(value)
