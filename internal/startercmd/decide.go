@@ -56,7 +56,7 @@ func (a *app) decisionCommand(kind wire.DecisionKind, short, long string, more .
 		Long: long + `
 
 The decision answers the escalation that ID or --escalation names, and no other: should it not be open any more, the
-decision is refused. Otherwise it answers the open one, which is shown first. A decision that is refused changes nothing:
+decision is refused. Otherwise it answers the open one. What ID leads to is shown first. A decision that is refused changes nothing:
 the reason is shown (with --json as JSON, too), and the exit code is 1.`,
 		RunE: func(command *cobra.Command, _ []string) error { return a.decide(command.Context(), flags) },
 	}
@@ -142,7 +142,7 @@ func (a *app) decideOn(ctx context.Context, s *server, workflowID string, flags 
 	if !open(info) {
 		return a.ended(workflowID)
 	}
-	if err := a.address(ctx, s, workflowID, &flags.decision); err != nil {
+	if err := a.address(ctx, s, workflowID, flags); err != nil {
 		return err
 	}
 	reply, err := s.decide(ctx, workflowID, flags.decision)
@@ -153,9 +153,10 @@ func (a *app) decideOn(ctx context.Context, s *server, workflowID string, flags 
 }
 
 // address fills in which escalation is answered, after showing it. One that was named is never replaced.
-func (a *app) address(ctx context.Context, s *server, workflowID string, decision *wire.Decision) error {
+func (a *app) address(ctx context.Context, s *server, workflowID string, flags *decisionFlags) error {
+	decision := &flags.decision
 	needsState := decision.Kind == wire.DecisionTreatAsPending && decision.RawState == ""
-	if decision.EscalationID != "" && !needsState {
+	if decision.EscalationID != "" && flags.id.escalation() == "" && !needsState {
 		return nil
 	}
 	view, err := ask[wire.OperationView](ctx, s, workflowID, "", wire.QueryOperation)
@@ -165,12 +166,13 @@ func (a *app) address(ctx context.Context, s *server, workflowID string, decisio
 	if needsState && view.LastObservation != nil && view.LastObservation.Job != nil {
 		decision.RawState = view.LastObservation.Job.RawState
 	}
-	switch {
-	case decision.EscalationID != "":
-	case view.Escalation != nil:
+	if decision.EscalationID == "" && view.Escalation != nil {
 		decision.EscalationID = view.Escalation.ID
+	}
+	switch {
+	case view.Escalation != nil && view.Escalation.ID == decision.EscalationID:
 		a.say("%s\n", view.Escalation.Message)
-	case decision.Kind != wire.DecisionCancel: // a cancel needs no escalation
+	case decision.EscalationID == "" && decision.Kind != wire.DecisionCancel: // a cancel needs no escalation
 		return hinted(notOpen("nothing waits for an answer in this wait"), "`%s show %s` shows how it stands", a.name, workflowID)
 	}
 	return nil

@@ -56,6 +56,19 @@ func TestAStaleEscalationIsNeverReplacedByTheOpenOne(t *testing.T) {
 	require.JSONEq(t, `{"accepted": false, "decision_id": "d-1", "refusal": {"reason": "wrong_escalation", "detail": "the open one is x1#2-01a2282b"}}`, out.String())
 }
 
+func TestTheQuestionIsShownBeforeItIsAnswered(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"x1", "x1#2-01a2282b"} {
+		c, flags := mocks.NewClient(t), closing(id, false)
+		viewed(t, c, wire.OperationView{Escalation: &wire.EscalationView{ID: "x1#2-01a2282b", Message: "stopped waiting"}})
+		require.NoError(t, flags.complete())
+		var errs bytes.Buffer
+		require.NoError(t, (&app{err: &errs}).address(t.Context(), testServer(c), askedWait, flags))
+		require.Equal(t, "x1#2-01a2282b", flags.decision.EscalationID)
+		require.Equal(t, "stopped waiting\n\n", errs.String())
+	}
+}
+
 func TestEscalationNamedTwice(t *testing.T) {
 	t.Parallel()
 	flags := closing("x1#1-01a2282b", false)
