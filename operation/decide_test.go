@@ -325,3 +325,15 @@ func TestNamelessStateIsNotWaitedIn(t *testing.T) {
 	requireReason(t, op, wire.ReasonUnknownState, "")
 	require.NotContains(t, kinds(op.Escalation().Options), wire.DecisionTreatAsPending)
 }
+
+// TestCredentialWithoutARequestIsNoChoice: where neither a request nor an extension is left, another credential could not
+// be tried, and the wait closes at once (R34).
+func TestCredentialWithoutARequestIsNoChoice(t *testing.T) {
+	t.Parallel()
+	op := opened(t, wire.TableFacts{}, func(s *wire.Spec) {
+		s.MaxStatusRequests, s.Escalation.MaxExtensions = 1, new(0)
+	})
+	now := polled(t, op, result(failed(wire.AnswerDenied, 401, "")))
+	require.Nil(t, op.Escalation())
+	require.Equal(t, wire.ReasonAuthorizationDenied, closed(t, op, now).Reason)
+}

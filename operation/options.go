@@ -48,7 +48,7 @@ func (o *Operation) options(reason wire.Reason, detail string) []wire.Option {
 	if can.treatAsPending && grantable && o.rec.LastRawState != "" { // what has no name cannot be named
 		out = append(out, o.grant(wire.DecisionTreatAsPending))
 	}
-	if can.useCredential {
+	if left := o.rec.Counters.StatusRequestsUsed < o.rec.Limits.MaxStatusRequests; can.useCredential && (grantable || left) {
 		out = append(out, o.credentialOption(grantable))
 	}
 	if can.cancel && o.cancellable() {
