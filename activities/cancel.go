@@ -11,7 +11,10 @@ import (
 // CancelAtProvider sends the one cancel request of a decision, under its own time-out and without regard to deadlines: a
 // job may be cancelled after the wait for it is over (R43). Unanswered, it is reported and never repeated.
 func (a *Activities) CancelAtProvider(ctx context.Context, request wire.CancelRequest) (wire.CancelResult, error) {
-	clock := startClock(ctx)
+	clock, err := startClock(ctx)
+	if err != nil {
+		return wire.CancelResult{}, err
+	}
 	if request.TimeoutSeconds < 1 {
 		return wire.CancelResult{}, fmt.Errorf("cancel: timeout_seconds %d: at least 1 is needed", request.TimeoutSeconds)
 	}

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -12,25 +13,50 @@ import (
 type serverClock struct {
 	startedAt time.Time
 	began     time.Time
+	// ends is when the server gives the activity up, and the wait may send the next request; zero: never.
+	ends time.Time
 }
 
-// startClock belongs at the very beginning of an activity function.
-func startClock(ctx context.Context) serverClock {
-	info := activity.GetInfo(ctx)
-	return clockAt(info.StartedTime, info.Deadline, time.Now())
-}
+// heldUp is how long after it was handed out a task is taken up on a machine that is busy and no more than that.
+const heldUp = time.Second
 
-// clockAt allows for the time that a task lay at a worker before it was taken up: one that was frozen finds it there when it
-// goes on, and only the wall clock knows how long that was. It is believed to make the time later, never earlier, and only
-// up to the activity's deadline: past that the SDK, which goes by the same wall clock, has ended the activity already.
-func clockAt(startedAt, deadline, began time.Time) serverClock {
-	if began.After(startedAt) && began.Before(deadline) {
-		startedAt = began.Round(0)
+// startClock belongs at the very beginning of an activity function that sends. An error means that the server has given the
+// activity up, or does not say whether it has: nothing may be sent for it.
+//
+// A worker that was frozen finds tasks that the server handed out to it long before, and the SDK gives them their whole
+// time from then on. Only the wall clock shows it. A wall clock that is off shows the same, so the server is asked.
+func startClock(ctx context.Context) (serverClock, error) {
+	info, began := activity.GetInfo(ctx), time.Now()
+	if began.Sub(info.StartedTime) > heldUp {
+		if err := activity.GetClient(ctx).RecordActivityHeartbeat(ctx, info.TaskToken); err != nil {
+			return serverClock{}, fmt.Errorf("taken up %s after it was handed out, and not sent: %w", began.Sub(info.StartedTime), err)
+		}
 	}
-	return serverClock{startedAt: startedAt, began: began}
+	return clockAt(info.StartedTime, began, info.StartToCloseTimeout), nil
+}
+
+// clockAt lets the time count that a task lay at the worker. An activity that goes on can have lain no longer than its
+// timeout: a wall clock that says so is off, and is not believed at all.
+func clockAt(startedAt, began time.Time, timeout time.Duration) serverClock {
+	clock := serverClock{startedAt: startedAt, began: began}
+	if timeout > 0 {
+		clock.ends = startedAt.Add(timeout)
+	}
+	if lay := began.Sub(startedAt); lay > 0 && lay < timeout {
+		clock.startedAt = startedAt.Add(lay)
+	}
+	return clock
 }
 
 func (c serverClock) now() time.Time { return c.startedAt.Add(time.Since(c.began)).UTC() }
+
+// left bounds a request by the end of its activity.
+func (c serverClock) left(timeout time.Duration) time.Duration {
+	if c.ends.IsZero() {
+		return timeout
+	}
+	return min(timeout, c.ends.Sub(c.now()))
+}
 
 // recorded is how a time stands in history: to the millisecond, null for none.
 func recorded(at time.Time) *time.Time {

@@ -116,18 +116,25 @@ func TestDeadlineIsOnTheServersTime(t *testing.T) {
 	require.Len(t, p.saw(), 2)
 }
 
-// R24: a worker that was frozen with the task in its hands does not take the time for the one at which it was handed out.
+// R24: a worker that was frozen with the task in its hands does not take the time for the one at which it was handed out, and
+// its request ends when the server gives the activity up.
 func TestTimeInAFrozenWorkerCounts(t *testing.T) {
 	t.Parallel()
 	const timeout = 7 * time.Second
 	handedOut := time.Now().Add(-time.Hour)
 	for name, c := range map[string]struct{ lag, want time.Duration }{
-		"at once":                       {0, 0},
-		"frozen":                        {4 * time.Second, 4 * time.Second},
-		"a clock behind":                {-time.Minute, 0},
-		"a clock ahead of the deadline": {time.Minute, 0},
+		"at once":                    {0, 0},
+		"frozen":                     {4 * time.Second, 4 * time.Second},
+		"a clock behind":             {-time.Minute, 0},
+		"a clock far ahead":          {time.Minute, 0},
+		"ahead by just the time-out": {timeout, 0},
 	} {
-		clock := clockAt(handedOut, handedOut.Add(timeout), handedOut.Add(c.lag))
+		clock := clockAt(handedOut, handedOut.Add(c.lag), timeout)
 		require.Equal(t, c.want, clock.startedAt.Sub(handedOut), name)
+		require.Equal(t, timeout, clock.ends.Sub(handedOut), name)
 	}
+	frozen := clockAt(handedOut, time.Now(), 0)
+	require.Equal(t, timeout, frozen.left(timeout), "without a time-out nothing ends it")
+	frozen = serverClock{startedAt: handedOut, began: time.Now(), ends: handedOut.Add(2 * time.Second)}
+	require.InDelta(t, 2, frozen.left(timeout).Seconds(), 1)
 }

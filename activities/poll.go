@@ -12,9 +12,12 @@ import (
 )
 
 // PollStatus sends at most one status request and reads its answer. It never needs to be repeated: whatever happened is
-// the result, and an error means that the call itself was wrong.
+// the result, and an error means that the call itself was wrong or came too late to be one.
 func (a *Activities) PollStatus(ctx context.Context, request wire.PollRequest) (wire.PollResult, error) {
-	clock := startClock(ctx)
+	clock, err := startClock(ctx)
+	if err != nil {
+		return wire.PollResult{}, err
+	}
 	if request.TimeoutSeconds < 1 {
 		return wire.PollResult{}, fmt.Errorf("poll: timeout_seconds %d: at least 1 is needed", request.TimeoutSeconds)
 	}

@@ -65,7 +65,7 @@ func (s *sender) send(ctx context.Context, order order) exchange {
 	if gate.late() {
 		return exchange{tooLate: true}
 	}
-	ctx, cancel := context.WithTimeout(ctx, order.timeout)
+	ctx, cancel := context.WithTimeout(ctx, order.clock.left(order.timeout))
 	defer cancel()
 	got, err := s.attempt(gate.watch(ctx), order)
 	return conclude(gate, got, err)
