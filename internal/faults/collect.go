@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -109,7 +110,7 @@ func (r *run) requests() (map[string][]check.Request, error) {
 
 // checkOne checks a wait and returns what the report counts.
 func (r *run) checkOne(ctx context.Context, w Wait, runs []listed, requests []check.Request) ([]check.Violation, checked, error) {
-	seen := check.Wait{Spec: r.spec(w), Results: []string{resultURL(w.Job)}, Requests: requests}
+	seen := check.Wait{Spec: w.Spec, Results: []string{resultURL(w.Job)}, Requests: requests}
 	var replays []check.Violation
 	for _, listed := range runs {
 		one, err := r.fetch(ctx, w.workflowID(), listed.id)
@@ -124,13 +125,20 @@ func (r *run) checkOne(ctx context.Context, w Wait, runs []listed, requests []ch
 			replays = append(replays, check.Violation{Job: w.Job, Rule: RuleReplay, Text: "run " + listed.id + ": " + err.Error()})
 		}
 	}
+	if len(seen.Runs) > 0 {
+		var err error
+		if seen.Spec, err = started(seen.Runs[0]); err != nil {
+			return nil, checked{}, err
+		}
+	}
 	return append(seen.Check(time.Now()), replays...), count(seen), nil
 }
 
-func (r *run) spec(w Wait) wire.Spec {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.specs[w.Job]
+// started is the spec that a wait was started with: of several attempts, the one that came through.
+func started(run check.Run) (wire.Spec, error) {
+	input := run.History.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetInput().GetPayloads()
+	var spec wire.Spec
+	return spec, json.Unmarshal(input[0].GetData(), &spec)
 }
 
 // fetch reads a run's history and its audit. A worker that has just started may take a moment to answer the query. A wait that

@@ -3,11 +3,13 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -34,19 +36,31 @@ func (p Plan) scripts() map[string]waittest.JobScript {
 // Run carries out a plan and checks what is left. An error says that the run itself could not be made; what the product did
 // wrong is in the report.
 func Run(ctx context.Context, options Options, binaries Binaries, progress io.Writer) (Report, error) {
+	return with(ctx, options, binaries, progress, (*run).all)
+}
+
+// Recheck checks again what a run with the same options has left in its directory, to look into a violation or to try a
+// change of the checker. Workers run for the queries; waits that are still open go on.
+func Recheck(ctx context.Context, options Options, binaries Binaries, progress io.Writer) (Report, error) {
+	return with(ctx, options, binaries, progress, (*run).check)
+}
+
+// with starts the processes for something and ends them.
+func with(ctx context.Context, options Options, binaries Binaries, progress io.Writer, do func(*run, context.Context) (Report, error)) (Report, error) {
 	if err := options.Validate(); err != nil {
 		return Report{}, err
 	}
-	if options.Settle == 0 {
-		options.Settle = 3 * time.Minute
-	}
+	options.Settle = cmp.Or(options.Settle, 3*time.Minute)
 	plan := NewPlan(options)
 	crew, err := newCrew(ctx, options, plan, binaries)
 	if err != nil {
 		return Report{}, err
 	}
-	r := &run{options: options, plan: plan, crew: crew, people: newPeople(crew.client, plan, options), progress: progress, began: time.Now()}
-	report, err := r.all(ctx)
+	r := &run{
+		options: options, plan: plan, crew: crew, people: newPeople(crew.client, plan, options), progress: progress,
+		began: time.Now(), done: map[Action]int{},
+	}
+	report, err := do(r, ctx)
 	return report, errors.Join(err, crew.close())
 }
 
@@ -59,15 +73,15 @@ type run struct {
 	progress io.Writer
 	began    time.Time
 
+	started atomic.Int64
+
 	mu     sync.Mutex
-	specs  map[string]wire.Spec // as they were started, by job
-	rivals []check.Violation    // second owners that were let in
+	rivals []check.Violation // second owners that were let in
 	done   map[Action]int
 	refuse int // second callers that were turned away
 }
 
 func (r *run) all(ctx context.Context) (Report, error) {
-	r.specs, r.done = map[string]wire.Spec{}, map[Action]int{}
 	away, stop := context.WithCancel(ctx)
 	defer stop()
 	var group sync.WaitGroup
@@ -115,13 +129,15 @@ func (r *run) breakThings(ctx context.Context) error {
 // live is one wait: it is started, and what the plan has for it happens to it.
 func (r *run) live(ctx context.Context, w Wait) {
 	pause(ctx, time.Until(r.began.Add(w.Start)))
-	now := time.Now().UTC().Truncate(time.Millisecond)
+	var now time.Time
 	spec := w.Spec
-	spec.DeadlineAt, spec.StatusURL = now.Add(w.Life), r.crew.provider.statusURL(w.Job)
-	r.mu.Lock()
-	r.specs[w.Job] = spec
-	r.mu.Unlock()
-	r.insist(ctx, func(ctx context.Context) error { return r.start(ctx, spec) })
+	spec.StatusURL = r.crew.provider.statusURL(w.Job)
+	r.insist(ctx, func(ctx context.Context) error {
+		now = time.Now() // anew: the server may have been down for longer than the job has
+		spec.DeadlineAt = now.UTC().Truncate(time.Millisecond).Add(w.Life)
+		return r.start(ctx, spec)
+	})
+	r.started.Add(1)
 	var group sync.WaitGroup
 	for at, act := range map[*time.Duration]func(context.Context) error{
 		&w.Cancel: func(ctx context.Context) error { return r.people.cancelJob(ctx, w) },
@@ -191,13 +207,7 @@ func (r *run) open(ctx context.Context) int {
 func (r *run) settle(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, r.options.Settle)
 	defer cancel()
-	for ctx.Err() == nil && (r.open(ctx) != 0 || !r.allStarted()) {
+	for ctx.Err() == nil && (r.open(ctx) != 0 || int(r.started.Load()) < len(r.plan.Waits)) {
 		pause(ctx, time.Second)
 	}
-}
-
-func (r *run) allStarted() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.specs) == len(r.plan.Waits)
 }

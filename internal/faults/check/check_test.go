@@ -173,6 +173,17 @@ func (t *told) lost(seconds float64) *told {
 	return t
 }
 
+// What a workflow task can fail of.
+const (
+	undetermined = enumspb.WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR
+	unhandled    = enumspb.WORKFLOW_TASK_FAILED_CAUSE_WORKFLOW_WORKER_UNHANDLED_FAILURE
+)
+
+func (t *told) taskCompletes(seconds float64) *told {
+	t.event(seconds, enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED, func(*historypb.HistoryEvent) {})
+	return t
+}
+
 func (t *told) cancel(seconds float64) *told {
 	id := t.reserves(seconds, wire.ActivityCancelAtProvider)
 	t.received(seconds, func(r *check.Request) { r.Kind, r.Status, r.State = "cancel", 202, "cancelling" })
@@ -201,12 +212,11 @@ func (t *told) signals(seconds float64, decision wire.Decision) *told {
 	return t
 }
 
-func (t *told) taskFails(seconds float64) *told {
+func (t *told) taskFails(seconds float64, cause enumspb.WorkflowTaskFailedCause) *told {
 	t.event(seconds, enumspb.EVENT_TYPE_WORKFLOW_TASK_FAILED, func(e *historypb.HistoryEvent) {
 		e.Attributes = &historypb.HistoryEvent_WorkflowTaskFailedEventAttributes{
 			WorkflowTaskFailedEventAttributes: &historypb.WorkflowTaskFailedEventAttributes{
-				Cause:   enumspb.WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR,
-				Failure: &failurepb.Failure{Message: "another command"},
+				Cause: cause, Failure: &failurepb.Failure{Message: "something went wrong"},
 			},
 		}
 	})
@@ -288,6 +298,10 @@ func TestCleanWaitsBreakNoRule(t *testing.T) {
 			wire.Counters{StatusRequestsUsed: 2, TransportFailuresUsed: 1}, map[string]int{"lost": 1, "200": 1})),
 		"cancelled": tell().poll(5, "running", nil).decides(8, decision(wire.DecisionCancel)).cancel(9).poll(12, "cancelled", nil).closes(12.2,
 			outcome(wire.StatusCancelled, "cancelled", wire.Counters{StatusRequestsUsed: 2}, map[string]int{"200": 2})),
+		"a task that failed once": tell().poll(5, "running", nil).taskFails(6, unhandled).taskCompletes(7).succeeds(10, 2),
+		"cancelled after the last failure": tell().poll(5, "", busy("")).poll(10, "", busy("")).poll(15, "", busy("")).escalates(15.2).
+			decides(17, decision(wire.DecisionCancel)).cancel(18).poll(21, "running", nil).poll(25, "cancelled", nil).closes(25.2,
+			outcome(wire.StatusCancelled, "cancelled", wire.Counters{StatusRequestsUsed: 5, TransportFailuresUsed: 3}, map[string]int{"503": 3, "200": 2})),
 		"retry-after kept": tell().poll(5, "", busy("4")).poll(9, "succeeded", nil).closes(9.2, outcome(wire.StatusSucceeded, "succeeded",
 			wire.Counters{StatusRequestsUsed: 2, TransportFailuresUsed: 1}, map[string]int{"503": 1, "200": 1})),
 	} {
@@ -315,7 +329,8 @@ func TestEachRuleIsFound(t *testing.T) {
 	}{
 		"no outcome":           {tell().poll(5, "running", nil), check.RuleLost},
 		"window never lapsed":  {tell().poll(5, "archiving", nil).escalates(5.1).window(60), check.RuleLost},
-		"task failed":          {tell().poll(5, "running", nil).taskFails(6).succeeds(10, 2), check.RuleStuck},
+		"does not replay":      {tell().poll(5, "running", nil).taskFails(6, undetermined).taskCompletes(7).succeeds(10, 2), check.RuleStuck},
+		"tasks go on failing":  {tell().poll(5, "running", nil).escalates(5.1).taskFails(6, unhandled), check.RuleStuck},
 		"broken chain of runs": {tell().poll(5, "running", nil).continues(6, "run-2", "run-7").succeeds(10, 2), check.RuleOwner},
 		"second request meanwhile": {func() *told {
 			w := tell()

@@ -73,12 +73,15 @@ func (c *checker) readHistories() {
 // readRun reads the events of a run and returns the run that it continues as.
 func (c *checker) readRun(run Run) (next string) {
 	activities := map[int64]*sending{}
+	failure := ""
 	for _, event := range run.History.GetEvents() {
 		c.readActivity(event, activities)
 		c.readDecision(event)
 		switch event.GetEventType() { //nolint:exhaustive // the others are read above or say nothing
 		case enumspb.EVENT_TYPE_WORKFLOW_TASK_FAILED:
-			c.readTaskFailure(run, event.GetWorkflowTaskFailedEventAttributes())
+			failure = c.readTaskFailure(run, event.GetWorkflowTaskFailedEventAttributes())
+		case enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED:
+			failure = ""
 		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW:
 			next = event.GetWorkflowExecutionContinuedAsNewEventAttributes().GetNewExecutionRunId()
 		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED:
@@ -91,6 +94,9 @@ func (c *checker) readRun(run Run) (next string) {
 			c.closed = true
 			c.say(RuleLost, "ended without an outcome: %s", event.GetEventType())
 		}
+	}
+	if failure != "" {
+		c.say(RuleStuck, "the last workflow task of run %s failed: %s", run.ID, failure)
 	}
 	for _, s := range activities {
 		c.sendings = append(c.sendings, *s)
@@ -139,15 +145,14 @@ func (c *checker) readResult(s *sending, result *commonpb.Payloads) {
 	s.poll = &poll
 }
 
-// readTaskFailure lets those failures pass that a worker which goes away or an event that comes in between explains.
-func (c *checker) readTaskFailure(run Run, failed *historypb.WorkflowTaskFailedEventAttributes) {
-	switch failed.GetCause() { //nolint:exhaustive // every other cause is a fault of the workflow's code
-	case enumspb.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND, enumspb.WORKFLOW_TASK_FAILED_CAUSE_RESET_STICKY_TASK_QUEUE,
-		enumspb.WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND, enumspb.WORKFLOW_TASK_FAILED_CAUSE_FAILOVER_CLOSE_COMMAND,
-		enumspb.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_UPDATE:
-	default:
-		c.say(RuleStuck, "a workflow task of run %s failed: %s: %s", run.ID, failed.GetCause(), failed.GetFailure().GetMessage())
+// readTaskFailure tells code that does not replay, which is a fault whatever comes afterwards, from what a worker or a server
+// that goes away explains. Such a failure is returned: the next attempt has to do better.
+func (c *checker) readTaskFailure(run Run, failed *historypb.WorkflowTaskFailedEventAttributes) string {
+	what := failed.GetCause().String() + ": " + failed.GetFailure().GetMessage()
+	if failed.GetCause() == enumspb.WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR {
+		c.say(RuleStuck, "a workflow task of run %s failed: %s", run.ID, what)
 	}
+	return what
 }
 
 func (c *checker) readOutcome(result *commonpb.Payloads) {

@@ -82,20 +82,30 @@ func (c *checker) withinBudget() {
 	}
 }
 
-// withinFailures: the failure that uses up a budget is the last thing that happens without a person.
+// withinFailures: the failure that uses up a budget is the last thing that happens without a person. One who has the job
+// cancelled then wants to see it confirmed, and the next failure is the last.
 func (c *checker) withinFailures() {
 	transport, limited := 0, 0
-	for _, poll := range c.polls() {
-		allowed := c.limitsAt(poll.scheduled)
-		if transport >= allowed.transport {
-			c.say(RuleFailures, "reserved at %s after %d of %d transport failures", clock(poll.scheduled), transport, allowed.transport)
+	polls := c.polls()
+	for i := 1; i < len(polls); i++ {
+		before, at := polls[i-1], polls[i].scheduled
+		transport += failed(before)
+		limited += rateLimited(before)
+		allowed := c.limitsAt(at)
+		if c.cancelledBetween(before.closed, at) {
+			continue
 		}
-		if limited >= allowed.rateLimited {
-			c.say(RuleFailures, "reserved at %s after %d of %d answers 429", clock(poll.scheduled), limited, allowed.rateLimited)
+		if failed(before) == 1 && transport >= allowed.transport {
+			c.say(RuleFailures, "reserved at %s after %d of %d transport failures", clock(at), transport, allowed.transport)
 		}
-		transport += failed(poll)
-		limited += rateLimited(poll)
+		if rateLimited(before) == 1 && limited >= allowed.rateLimited {
+			c.say(RuleFailures, "reserved at %s after %d of %d answers 429", clock(at), limited, allowed.rateLimited)
+		}
 	}
+}
+
+func (c *checker) cancelledBetween(from, until time.Time) bool {
+	return slices.ContainsFunc(c.decidedBetween(from, until), func(d wire.Decision) bool { return d.Kind == wire.DecisionCancel })
 }
 
 // failed is 1 for a request that cost a transport failure: no answer, an answer that broke off, or a 5xx.
@@ -224,7 +234,7 @@ func (c *checker) stopsWhereItMust() {
 	polls := c.polls()
 	for i := 1; i < len(polls); i++ {
 		why := mustStop(polls[i-1])
-		if why == "" || c.decidedBetween(polls[i-1].closed, polls[i].scheduled) || c.waitsIn(polls[i-1].request.State, polls[i].scheduled) {
+		if why == "" || len(c.decidedBetween(polls[i-1].closed, polls[i].scheduled)) > 0 || c.waitsIn(polls[i-1].request.State, polls[i].scheduled) {
 			continue
 		}
 		c.say(RuleStop, "asked again at %s after %s, and nobody had decided", clock(polls[i].scheduled), why)
@@ -249,8 +259,15 @@ func mustStop(poll sending) string {
 	}
 }
 
-func (c *checker) decidedBetween(from, until time.Time) bool {
-	return slices.ContainsFunc(c.applied, func(a applied) bool { return !a.at.Before(from.Truncate(time.Millisecond)) && !a.at.After(until) })
+// decidedBetween are the decisions that were applied in that time.
+func (c *checker) decidedBetween(from, until time.Time) []wire.Decision {
+	var out []wire.Decision
+	for _, a := range c.applied {
+		if !a.at.Before(from.Truncate(time.Millisecond)) && !a.at.After(until) {
+			out = append(out, a.decision)
+		}
+	}
+	return out
 }
 
 // waitsIn reports whether a person has said to wait in that state.

@@ -20,6 +20,7 @@ const usage = `cmd runs waits on a real server under random faults and checks wh
 
   go run ./internal/faults/cmd --waits 1000 --for 20m --seed 1
   go run ./internal/faults/cmd --mutants
+  go run ./internal/faults/cmd --waits 1000 --for 20m --seed 1 --dir DIR --again
 
 Exit codes: 0 every rule held, 1 error, 2 wrong usage, 3 a rule was broken or a mutant was not caught.
 
@@ -34,14 +35,14 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	options, mutants, err := parse(args, stderr)
+	options, mode, err := parse(args, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
 		return 2
 	}
-	clean, err := suite(ctx, options, mutants, stdout, stderr)
+	clean, err := suite(ctx, options, mode, stdout, stderr)
 	switch {
 	case err != nil:
 		_, _ = fmt.Fprintln(stderr, "faults: error:", err)
@@ -53,8 +54,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 }
 
-func parse(args []string, stderr io.Writer) (faults.Options, bool, error) {
+// mode is what is done instead of a plain run.
+type mode struct{ mutants, again bool }
+
+func parse(args []string, stderr io.Writer) (faults.Options, mode, error) {
 	var o faults.Options
+	var m mode
 	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
@@ -68,21 +73,25 @@ func parse(args []string, stderr io.Writer) (faults.Options, bool, error) {
 	flags.DurationVar(&o.Settle, "settle", 3*time.Minute, "how long the last waits may take to end")
 	flags.StringVar(&o.Dir, "dir", "", "`directory` that keeps logs and the server's state; empty: a temporary one, kept only when a rule is broken")
 	flags.BoolVar(&o.Calm, "calm", false, "leave the faults of processes out")
-	mutants := flags.Bool("mutants", false, "run each planted fault of the core instead and tell what caught it")
+	flags.BoolVar(&m.again, "again", false, "check again what a run with the same flags has left in --dir")
+	flags.BoolVar(&m.mutants, "mutants", false, "run each planted fault of the core instead and tell what caught it")
 	if err := flags.Parse(args); err != nil {
-		return o, false, err
+		return o, m, err
 	}
-	err := validate(o, flags.Args())
+	err := validate(o, m, flags.Args())
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, err)
 	}
-	return o, *mutants, err
+	return o, m, err
 }
 
 // validate looks at the options before the directory is made that a run may not name.
-func validate(o faults.Options, rest []string) error {
+func validate(o faults.Options, m mode, rest []string) error {
 	if len(rest) > 0 {
 		return fmt.Errorf("faults: argument %q: there are only flags", rest[0])
+	}
+	if m.again && o.Dir == "" {
+		return errors.New("faults: --again needs the --dir of a run")
 	}
 	if o.Dir == "" {
 		o.Dir = "to be made"
@@ -91,22 +100,22 @@ func validate(o faults.Options, rest []string) error {
 }
 
 // suite runs in a directory that goes away again when there is nothing to look at.
-func suite(ctx context.Context, o faults.Options, mutants bool, stdout, stderr io.Writer) (clean bool, err error) {
+func suite(ctx context.Context, o faults.Options, m mode, stdout, stderr io.Writer) (clean bool, err error) {
 	temporary := o.Dir == ""
 	if temporary {
 		if o.Dir, err = os.MkdirTemp("", "jobwait-faults-"); err != nil {
 			return false, err
 		}
 	}
-	if clean, err = runIn(ctx, o, mutants, stdout, stderr); !clean || err != nil || !temporary {
+	if clean, err = runIn(ctx, o, m, stdout, stderr); !clean || err != nil || !temporary {
 		_, _ = fmt.Fprintln(stderr, "logs and the server's state are in", o.Dir)
 		return clean, err
 	}
 	return true, os.RemoveAll(o.Dir)
 }
 
-func runIn(ctx context.Context, o faults.Options, mutants bool, stdout, stderr io.Writer) (bool, error) {
-	if mutants {
+func runIn(ctx context.Context, o faults.Options, m mode, stdout, stderr io.Writer) (bool, error) {
+	if m.mutants {
 		return faults.RunMutants(ctx, o, stdout, stderr)
 	}
 	bin := filepath.Join(o.Dir, "bin")
@@ -117,7 +126,11 @@ func runIn(ctx context.Context, o faults.Options, mutants bool, stdout, stderr i
 	if err != nil {
 		return false, err
 	}
-	report, err := faults.Run(ctx, o, binaries, stderr)
+	run := faults.Run
+	if m.again {
+		run = faults.Recheck
+	}
+	report, err := run(ctx, o, binaries, stderr)
 	if report.Waits > 0 { // what was found stands, even if something could not be fetched
 		report.Write(stdout)
 	}

@@ -14,6 +14,7 @@ func TestWrongUsage(t *testing.T) {
 		"0 waits":                      {"--waits", "0"},
 		"for 1s, at least 10s":         {"--for", "1s"},
 		"not defined: -wait":           {"--wait", "9"},
+		"--again needs the --dir":      {"--again"},
 		`argument "20m": there are on`: {"20m"},
 	} {
 		var out, complaint bytes.Buffer
