@@ -27,46 +27,55 @@ func TestSuggestedAnswers(t *testing.T) {
 		want    string
 	}{
 		"requests": {
-			wire.ReasonRequestBudgetExhausted, []wire.Option{extend, cancel, closing},
+			wire.ReasonRequestBudgetExhausted,
+			[]wire.Option{extend, cancel, closing},
 			func(v *wire.OperationView) { v.Counters.StatusRequestsUsed = 12 },
 			"extend '" + id + "' --comment WHY --for 15m --requests 4",
 		},
 		"failures": {
-			wire.ReasonTransportBudgetExhausted, []wire.Option{extend, closing},
+			wire.ReasonTransportBudgetExhausted,
+			[]wire.Option{extend, closing},
 			func(v *wire.OperationView) { v.Counters.TransportFailuresUsed = 3 },
 			"extend '" + id + "' --comment WHY --for 15m --requests 4 --transport-failures 3",
 		},
 		"rate limit": {
-			wire.ReasonRateLimited, []wire.Option{extend, closing},
+			wire.ReasonRateLimited,
+			[]wire.Option{extend, closing},
 			func(v *wire.OperationView) { v.Counters.RateLimitedUsed = 3 },
 			"extend '" + id + "' --comment WHY --for 15m --requests 4 --rate-limited 3",
 		},
 		"business deadline": {
-			wire.ReasonBusinessDeadlineExceeded, []wire.Option{extend, closing},
+			wire.ReasonBusinessDeadlineExceeded,
+			[]wire.Option{extend, closing},
 			func(v *wire.OperationView) { v.Limits.BusinessDeadlineAt = at(noon) },
 			"extend '" + id + "' --comment WHY --for 15m --requests 4 --past-business-deadline",
 		},
 		"Retry-After": {
-			wire.ReasonRetryAfterExceedsDeadline, []wire.Option{extend, closing},
+			wire.ReasonRetryAfterExceedsDeadline,
+			[]wire.Option{extend, closing},
 			func(v *wire.OperationView) {
 				v.LastObservation = &wire.Observation{ReceivedAt: at(noon), Guidance: wire.Guidance{RetryAfterSeconds: &seconds}}
 			},
 			"extend '" + id + "' --comment WHY --for 136m --requests 4",
 		},
 		"a small maximum": {
-			wire.ReasonRequestBudgetExhausted, []wire.Option{{Kind: wire.DecisionExtend, MaxSeconds: 90, MaxStatusRequests: 2}, closing},
+			wire.ReasonRequestBudgetExhausted,
+			[]wire.Option{{Kind: wire.DecisionExtend, MaxSeconds: 90, MaxStatusRequests: 2}, closing},
 			nil, "extend '" + id + "' --comment WHY --for 90s --requests 2",
 		},
 		"unknown state": {
-			wire.ReasonUnknownState, []wire.Option{extend, offering(wire.DecisionTreatAsPending), cancel, closing},
+			wire.ReasonUnknownState,
+			[]wire.Option{extend, offering(wire.DecisionTreatAsPending), cancel, closing},
 			nil, "treat-as-pending '" + id + "' --comment WHY --for 15m --requests 4",
 		},
 		"credential": {
-			wire.ReasonAuthorizationDenied, []wire.Option{offering(wire.DecisionUseCredential), closing},
+			wire.ReasonAuthorizationDenied,
+			[]wire.Option{offering(wire.DecisionUseCredential), closing},
 			nil, "use-credential '" + id + "' --comment WHY --credential NAME",
 		},
 		"credential, nothing left": {
-			wire.ReasonAuthorizationDenied, []wire.Option{offering(wire.DecisionUseCredential), closing},
+			wire.ReasonAuthorizationDenied,
+			[]wire.Option{offering(wire.DecisionUseCredential), closing},
 			func(v *wire.OperationView) { v.Counters.StatusRequestsUsed, v.Limits.DeadlineAt = 12, noon },
 			"use-credential '" + id + "' --comment WHY --credential NAME --for 15m --requests 4",
 		},
