@@ -61,12 +61,12 @@ func TestMutantsApply(t *testing.T) {
 // TestMutantsAreCaught builds the worker with each planted fault and looks whether the checker finds it. It takes minutes.
 func TestMutantsAreCaught(t *testing.T) {
 	if os.Getenv(envLong) == "" {
-		t.Skip("set " + envLong + "=1 to run each planted fault for 40 seconds")
+		t.Skip("set " + envLong + "=1 to run each planted fault for a minute")
 	}
 	t.Parallel()
 	options := small(t)
-	options.For, options.Settle = 40*time.Second, 15*time.Second
-	caught, err := faults.RunMutants(t.Context(), options, t.Output(), t.Output())
+	options.Waits, options.For, options.Settle = 96, time.Minute, 15*time.Second
+	caught, err := faults.RunMutants(t.Context(), options, "", t.Output(), t.Output())
 	require.NoError(t, err)
 	require.True(t, caught)
 }

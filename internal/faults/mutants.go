@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/jobwait/jobwait/internal/faults/check"
@@ -93,11 +94,16 @@ func (m Mutant) overlay(root, dir string) (string, error) {
 // eventsPerMutantRun lets even a short wait continue as new.
 const eventsPerMutantRun = 40
 
-// RunMutants runs each mutant with the same plan and reports whether each was caught by the rule that it breaks. Histories are
-// not replayed: the code would notice that it is not what recorded them, and the checker has to find the fault by itself.
-func RunMutants(ctx context.Context, options Options, stdout, progress io.Writer) (allCaught bool, err error) {
+// RunMutants runs each mutant whose name contains a text with the same plan and reports whether each was caught by the rule that
+// it breaks. Histories are not replayed: the code would notice that it is not what recorded them, and the checker has to find
+// the fault by itself.
+func RunMutants(ctx context.Context, options Options, named string, stdout, progress io.Writer) (allCaught bool, err error) {
+	mutants := slices.DeleteFunc(Mutants(), func(m Mutant) bool { return !strings.Contains(m.Name, named) })
+	if len(mutants) == 0 {
+		return false, fmt.Errorf("faults: no mutant's name contains %q", named)
+	}
 	allCaught = true
-	for i, mutant := range Mutants() {
+	for i, mutant := range mutants {
 		dir := filepath.Join(options.Dir, fmt.Sprintf("mutant-%d", i+1))
 		report, err := mutant.run(ctx, options, dir, progress)
 		if err != nil {

@@ -19,7 +19,7 @@ import (
 const usage = `cmd runs waits on a real server under random faults and checks what is left.
 
   go run ./internal/faults/cmd --waits 1000 --for 20m --seed 1
-  go run ./internal/faults/cmd --mutants
+  go run ./internal/faults/cmd --mutants --waits 96 --for 1m --settle 15s
   go run ./internal/faults/cmd --waits 1000 --for 20m --seed 1 --dir DIR --again
 
 Exit codes: 0 every rule held, 1 error, 2 wrong usage, 3 a rule was broken or a mutant was not caught.
@@ -55,7 +55,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // mode is what is done instead of a plain run.
-type mode struct{ mutants, again bool }
+type mode struct {
+	mutants, again bool
+	mutant         string
+}
 
 func parse(args []string, stderr io.Writer) (faults.Options, mode, error) {
 	var o faults.Options
@@ -75,6 +78,7 @@ func parse(args []string, stderr io.Writer) (faults.Options, mode, error) {
 	flags.BoolVar(&o.Calm, "calm", false, "leave the faults of processes out")
 	flags.BoolVar(&m.again, "again", false, "check again what a run with the same flags has left in --dir")
 	flags.BoolVar(&m.mutants, "mutants", false, "run each planted fault of the core instead and tell what caught it")
+	flags.StringVar(&m.mutant, "mutant", "", "with --mutants, only those whose name contains this `text`")
 	if err := flags.Parse(args); err != nil {
 		return o, m, err
 	}
@@ -116,7 +120,7 @@ func suite(ctx context.Context, o faults.Options, m mode, stdout, stderr io.Writ
 
 func runIn(ctx context.Context, o faults.Options, m mode, stdout, stderr io.Writer) (bool, error) {
 	if m.mutants {
-		return faults.RunMutants(ctx, o, stdout, stderr)
+		return faults.RunMutants(ctx, o, m.mutant, stdout, stderr)
 	}
 	bin := filepath.Join(o.Dir, "bin")
 	if err := os.MkdirAll(bin, 0o700); err != nil {
