@@ -119,11 +119,21 @@ func TestProviderRawAnswers(t *testing.T) {
 			for name, want := range c.header {
 				require.Equal(t, want, got.header[name])
 			}
-			entry := p.Log("j")[0]
+			entry := firstEnded(t, p, "j")
 			require.Equal(t, c.status, entry.Status)
 			require.Equal(t, waittest.EndingAnswered, entry.Ending)
 		})
 	}
+}
+
+// firstEnded is the first request for a job once the provider has noted how it ended, which it does after the client knows.
+func firstEnded(t *testing.T, p *waittest.Provider, job string) waittest.LogEntry {
+	t.Helper()
+	log, err := p.Await(t.Context(), job, func(log []waittest.LogEntry) bool {
+		return len(log) > 0 && log[0].Ending != waittest.EndingOpen
+	})
+	require.NoError(t, err)
+	return log[0]
 }
 
 func TestProviderBreaksConnections(t *testing.T) {
@@ -146,7 +156,7 @@ func TestProviderBreaksConnections(t *testing.T) {
 			_, err := ask(t.Context(), http.MethodGet, p.StatusURL("j"), "")
 			require.ErrorIs(t, err, c.want)
 			require.Equal(t, "running", get(t, p, "j").state(t), "it lives on")
-			entry := p.Log("j")[0]
+			entry := firstEnded(t, p, "j")
 			require.Equal(t, c.ending, entry.Ending)
 			require.Equal(t, c.status, entry.Status)
 		})
@@ -354,7 +364,7 @@ func TestProviderNotBefore(t *testing.T) {
 			}
 			set(t, p, "j", step)
 			get(t, p, "j")
-			entry := p.Log("j")[0]
+			entry := firstEnded(t, p, "j")
 			if c.want == 0 {
 				require.Zero(t, entry.NotBefore)
 				return
