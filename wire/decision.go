@@ -65,7 +65,7 @@ const (
 
 // Escalation is one durable opening of a question to people.
 type Escalation struct {
-	// ID is unique to this opening: <operation_id>#<n>-<8 hex of the run id>.
+	// ID is unique to this opening: <operation_id>#<n>-<the last 8 hex of the first run id, after a reset of the reset run>.
 	ID           string         `json:"id"`
 	Kind         EscalationKind `json:"kind"`
 	Reason       Reason         `json:"reason"`
