@@ -2,6 +2,8 @@ package workflows_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +33,44 @@ func TestGoodHistoriesReplayStrictly(t *testing.T) {
 			require.NoError(t, waittest.ReplayStrictly(history, waittest.ReplayOptions{}))
 		})
 	}
+}
+
+// landed lists every good history that has come to main, as sha256sum writes it. It only grows.
+const landed = histories + "/LANDED"
+
+// A history that landed protects waits that are open: it is neither recorded again nor taken away, whatever the code does by now.
+func TestLandedHistoriesStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(landed)
+	require.NoError(t, err)
+	listed := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		sum, name, found := strings.Cut(strings.TrimSpace(line), "  ")
+		require.True(t, found, "%s: %q is not a sum, two spaces and a name", landed, line)
+		require.NotContains(t, listed, name, "%s names it twice", landed)
+		listed[name] = sum
+	}
+	have := sums(t)
+	for name, sum := range listed {
+		require.Equal(t, sum, have[name], "good/%s has landed and must stay as it was: restore it, and record what is new under a new name", name)
+	}
+	for name, sum := range have {
+		require.Contains(t, listed, name, "%s has no line yet for this history; add\n%s  %s", landed, sum, name)
+	}
+}
+
+// sums are the SHA-256 of the good histories by their file's name.
+func sums(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(histories, "good", "*.json"))
+	require.NoError(t, err)
+	out := map[string]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		out[filepath.Base(file)] = fmt.Sprintf("%x", sha256.Sum256(text))
+	}
+	return out
 }
 
 func TestBadHistoriesRaiseTheirComplaint(t *testing.T) {

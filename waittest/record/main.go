@@ -1,8 +1,10 @@
 // Command record plays waits against a real Temporal server and writes their histories, for strict replay:
 //
-//	go run ./waittest/record                 all of them, into workflows/testdata/histories
+//	go run ./waittest/record                 those that are not there yet, into workflows/testdata/histories
 //	go run ./waittest/record -only cancel    those whose name contains "cancel"
 //	go run ./waittest/record -dir DIR        elsewhere
+//
+// A history that is there is kept: it stands for the waits that earlier code has left open.
 //
 // Histories in good/ must replay to the last millisecond. Those in bad/ are good ones with one change each, beside the
 // complaint that strict replay must raise.
@@ -46,12 +48,16 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 	return makeBad(*dir, progress)
 }
 
-// recordGood plays every wanted wait, all of one server at the same time.
+// recordGood plays every wanted wait that has no history yet, all of one server at the same time.
 func recordGood(ctx context.Context, dir, only string, progress io.Writer) error {
 	for _, group := range groups() {
 		var wanted []wait
 		for _, w := range group.waits {
-			if strings.Contains(w.name, only) {
+			switch {
+			case !strings.Contains(w.name, only):
+			case w.recorded(filepath.Join(dir, "good")):
+				fmt.Fprintf(progress, "record: %s is there and stays\n", w.name)
+			default:
 				wanted = append(wanted, w)
 			}
 		}
@@ -63,6 +69,16 @@ func recordGood(ctx context.Context, dir, only string, progress io.Writer) error
 		}
 	}
 	return nil
+}
+
+// recorded reports whether a directory has the wait's history, of one run or of several.
+func (w wait) recorded(dir string) bool {
+	for _, name := range []string{w.name, w.name + "_run1"} {
+		if _, err := os.Stat(filepath.Join(dir, name+".json")); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 func write(dir, name string, history *historypb.History) error {
