@@ -143,25 +143,25 @@ func anchors(page string) []string {
 	return names
 }
 
-var shownCode = regexp.MustCompile("(?s)<!-- snippet: ([a-z-]+) -->\n```go\n(.*?)```")
+var shownCode = regexp.MustCompile("(?s)<!-- snippet: ([a-z-]+) -->\n```(go|ts)\n(.*?)```")
 
-// What the pages show is what snippets_test.go compiles. -update copies it.
+// What the pages show is what snippets_test.go compiles and the example in TypeScript runs. -update copies it.
 func TestShownCodeIsThisCode(t *testing.T) {
-	source := readFile(t, "internal/docscheck/snippets_test.go")
+	source := readFile(t, "internal/docscheck/snippets_test.go") + readFile(t, "examples/typescript/src/example.ts")
 	for path, text := range pages(t) {
 		want := shownCode.ReplaceAllStringFunc(text, func(block string) string {
-			name := shownCode.FindStringSubmatch(block)[1]
-			code, err := snippet(source, name)
+			shown := shownCode.FindStringSubmatch(block)
+			code, err := snippet(source, shown[1])
 			require.NoError(t, err, path)
-			return "<!-- snippet: " + name + " -->\n```go\n" + code + "```"
+			return "<!-- snippet: " + shown[1] + " -->\n```" + shown[2] + "\n" + code + "```"
 		})
 		if *update && want != text {
 			require.NoError(t, os.WriteFile(filepath.Join(root, path), []byte(want), 0o644))
 			continue
 		}
 		require.Equal(t, want, text, "%s shows other code; go test ./internal/docscheck -update", path)
-		plain := strings.Count(text, "```go\n") - len(shownCode.FindAllString(text, -1))
-		require.Zero(t, plain, "%s shows Go that nothing compiles; put it into snippets_test.go", path)
+		plain := strings.Count(text, "```go\n") + strings.Count(text, "```ts\n") - len(shownCode.FindAllString(text, -1))
+		require.Zero(t, plain, "%s shows code that nothing compiles; put it into snippets_test.go", path)
 	}
 }
 
