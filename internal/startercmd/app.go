@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 
 	"github.com/jobwait/jobwait/internal/connect"
+	"github.com/jobwait/jobwait/internal/waits"
 )
 
 const about = `jobwait waits for an external job as one durable Temporal workflow: bounded, audited, and stopping to ask a person where
@@ -62,10 +62,7 @@ func (a *app) command() *cobra.Command {
 }
 
 // server is a connection to Temporal.
-type server struct {
-	client.Client
-	converter converter.DataConverter
-}
+type server struct{ waits.Client }
 
 // connect dials the server of Temporal's own settings.
 func (a *app) connect(ctx context.Context) (*server, error) {
@@ -82,11 +79,7 @@ func dial(ctx context.Context, options client.Options) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{Client: c, converter: options.DataConverter}
-	if s.converter == nil {
-		s.converter = converter.GetDefaultDataConverter()
-	}
-	return s, nil
+	return &server{waits.New(c, options.DataConverter)}, nil
 }
 
 // printJSON writes one indented JSON value, which is what --json promises of every command.

@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
-	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
+	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/operation"
-	"github.com/jobwait/jobwait/wire"
 )
 
 func (a *app) auditCommand() *cobra.Command {
@@ -38,31 +35,14 @@ them. It ends with exit code 1 if the chain does not hold.`,
 	return command
 }
 
-// story is the audit of a wait as far as it can be shown.
-type story struct {
-	WorkflowID string       `json:"workflow_id"`
-	Entries    []wire.Entry `json:"entries"`
-	// Head is the hash that the wait itself gives for its last entry.
-	Head string `json:"head"`
-	// Missing are entries that can no longer be shown.
-	Missing []gap `json:"missing"`
-	// BrokenAt is the first entry that does not fit the chain; 0: it holds.
-	BrokenAt int `json:"broken_at"`
-}
-
-type gap struct {
-	FromSeq int `json:"from_seq"`
-	ToSeq   int `json:"to_seq"`
-}
-
 func (a *app) audit(ctx context.Context, s *server, workflowID, runID string, asJSON bool) error {
-	info, err := s.latest(ctx, workflowID)
+	info, err := s.Latest(ctx, workflowID)
 	if err != nil {
 		return err
 	}
 	told, err := s.story(ctx, info, runID)
-	if errors.As(err, new(*serviceerror.QueryFailed)) && !open(info) { // it never began: its end says why
-		_, err = s.outcome(ctx, workflowID, info.WorkflowExecution.RunID)
+	if errors.As(err, new(*serviceerror.QueryFailed)) && !waits.Open(info) { // it never began: its end says why
+		_, err = s.Outcome(ctx, workflowID, info.WorkflowExecution.RunID)
 	}
 	if err != nil {
 		return explainAsking(err, info.TaskQueueName)
@@ -79,68 +59,20 @@ func (a *app) audit(ctx context.Context, s *server, workflowID, runID string, as
 	return err
 }
 
-// story asks every run that is left, from the last one back.
-func (s *server) story(ctx context.Context, info *client.WorkflowExecutionDescription, runID string) (story, error) {
-	told := story{WorkflowID: info.WorkflowExecution.ID, Missing: []gap{}, Entries: []wire.Entry{}}
+// story asks every run that is left.
+func (s *server) story(ctx context.Context, info *client.WorkflowExecutionDescription, runID string) (waits.Story, error) {
 	if runID == "" {
 		runID = info.WorkflowExecution.RunID
 	}
-	for last := true; runID != ""; last = false {
-		view, err := ask[wire.AuditView](ctx, s, told.WorkflowID, runID, wire.QueryAudit)
-		if gone(err) && !last {
-			break
-		}
-		if err != nil {
-			return story{}, err
-		}
-		if last {
-			told.Head = view.Head
-		}
-		told.Entries = slices.Concat(view.Entries, told.Entries)
-		if runID, err = s.before(ctx, told.WorkflowID, runID); err != nil {
-			return story{}, err
-		}
-	}
-	told.verify()
-	return told, nil
+	return s.Story(ctx, askTimeout, info.WorkflowExecution.ID, runID, waits.AllRuns)
 }
 
-// before is the run that continued as the given one; empty for the first, or where the history is gone.
-func (s *server) before(ctx context.Context, workflowID, runID string) (string, error) {
-	first, err := s.started(ctx, &commonpb.WorkflowExecution{WorkflowId: workflowID, RunId: runID})
-	if gone(err) {
-		return "", nil
-	}
-	return first.GetContinuedExecutionRunId(), err
-}
-
-func gone(err error) bool { return errors.As(err, new(*serviceerror.NotFound)) }
-
-// verify holds the entries against their hashes, each other, and the wait's own head.
-func (t *story) verify() {
-	if len(t.Entries) == 0 {
-		return
-	}
-	first, last := t.Entries[0], t.Entries[len(t.Entries)-1]
-	before := ""
-	if first.Seq > 1 {
-		t.Missing = append(t.Missing, gap{FromSeq: 1, ToSeq: first.Seq - 1})
-		before = first.Prev // what it leads back to is gone
-	}
-	t.BrokenAt = operation.VerifyChain(before, t.Entries)
-	if t.BrokenAt == 0 && last.Hash != t.Head {
-		t.BrokenAt = last.Seq
-	}
-}
-
-func (a *app) tell(told story) {
+func (a *app) tell(told waits.Story) {
 	for _, gap := range told.Missing {
 		_, _ = fmt.Fprintf(a.out, "entries %d to %d can no longer be shown: their runs are past the namespace's retention\n", gap.FromSeq, gap.ToSeq)
 	}
-	for rest := told.Entries; len(rest) > 0; {
-		day := firstDay(rest)
-		rest = rest[len(day):]
-		_, _ = fmt.Fprintf(a.out, "%s (UTC)\n", dateOf(day[0]))
+	for _, day := range waits.Days(told.Entries) {
+		_, _ = fmt.Fprintf(a.out, "%s (UTC)\n", waits.Day(day[0]))
 		for _, line := range operation.StoryOf(day) {
 			_, _ = fmt.Fprintln(a.out, line)
 		}
@@ -149,15 +81,3 @@ func (a *app) tell(told story) {
 		a.say("%d entries, hash chain verified, head %s", len(told.Entries), told.Head)
 	}
 }
-
-// firstDay is the first entries that fall on one day, which the lines of a story do not name.
-func firstDay(entries []wire.Entry) []wire.Entry {
-	for i, entry := range entries {
-		if dateOf(entry) != dateOf(entries[0]) {
-			return entries[:i]
-		}
-	}
-	return entries
-}
-
-func dateOf(entry wire.Entry) string { return entry.At.UTC().Format(time.DateOnly) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -25,41 +26,12 @@ func chain(n int) []wire.Entry {
 	return entries
 }
 
-func TestAuditIsVerified(t *testing.T) {
-	t.Parallel()
-	whole := chain(5)
-	head := whole[4].Hash
-	changed := chain(5)
-	changed[2].Reason = "another"
-	for name, test := range map[string]struct {
-		entries []wire.Entry
-		head    string
-		missing []gap
-		broken  int
-	}{
-		"whole":          {whole, head, []gap{}, 0},
-		"first run gone": {whole[2:], head, []gap{{FromSeq: 1, ToSeq: 2}}, 0},
-		"one changed":    {changed, head, []gap{}, 3},
-		"one left out":   {append(chain(2), whole[3:]...), head, []gap{}, 4},
-		"last left out":  {whole[:4], head, []gap{}, 4},
-		"nothing yet":    {nil, "", []gap{}, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			told := story{Entries: test.entries, Head: test.head, Missing: []gap{}}
-			told.verify()
-			require.Equal(t, test.missing, told.Missing)
-			require.Equal(t, test.broken, told.BrokenAt)
-		})
-	}
-}
-
 func TestAuditSaysWhatItCannotShow(t *testing.T) {
 	t.Parallel()
 	var out, errs bytes.Buffer
 	entries := chain(3)
-	told := story{Entries: entries[2:], Head: entries[2].Hash, Missing: []gap{}}
-	told.verify()
+	told := waits.Story{Entries: entries[2:], Head: entries[2].Hash, Missing: []waits.Gap{}}
+	told.Verify()
 	(&app{out: &out, err: &errs}).tell(told)
 	require.Equal(t, `entries 1 to 2 can no longer be shown: their runs are past the namespace's retention
 2026-11-29 (UTC)

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"github.com/jobwait/jobwait"
+	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -64,7 +65,7 @@ func (a *app) await(ctx context.Context, flags *awaitFlags) error {
 		return err
 	}
 	defer s.Close()
-	run, err := jobwait.Start(ctx, s, spec, jobwait.StartOptions{TaskQueue: flags.taskQueue, DataConverter: s.converter})
+	run, err := jobwait.Start(ctx, s, spec, jobwait.StartOptions{TaskQueue: flags.taskQueue, DataConverter: s.Converter})
 	if err != nil {
 		return a.explainStart(err)
 	}
@@ -133,14 +134,14 @@ func (a *app) followCommand() *cobra.Command {
 ` + exitCodes,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return a.withWait(command.Context(), &id, func(ctx context.Context, s *server, workflowID string) error {
-				info, err := s.latest(ctx, workflowID)
+				info, err := s.Latest(ctx, workflowID)
 				if err != nil {
 					return err
 				}
-				if open(info) {
+				if waits.Open(info) {
 					return a.follow(ctx, s, workflowID, info.WorkflowExecution.RunID, info.TaskQueueName, asJSON)
 				}
-				outcome, err := s.outcome(ctx, workflowID, info.WorkflowExecution.RunID)
+				outcome, err := s.Outcome(ctx, workflowID, info.WorkflowExecution.RunID)
 				if err != nil {
 					return err
 				}
@@ -219,7 +220,7 @@ func (l *live) show(ctx context.Context, runID string) error {
 		return ctx.Err()
 	case errors.As(err, new(*serviceerror.QueryFailed)): // it is being prepared: there is nothing to show yet
 		return nil
-	case err != nil && transient(err):
+	case err != nil && waits.Transient(err):
 		if !l.unasked {
 			l.app.say("%s  the wait cannot be asked at the moment; still following", clock(time.Now()))
 		}

@@ -10,17 +10,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
 
+	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/wire"
-)
-
-// decideTimeout is how long a decision waits for a worker, decidePause the time between two attempts.
-const (
-	decideTimeout = 30 * time.Second
-	decidePause   = 200 * time.Millisecond
 )
 
 // decisionFlags are one decision on the command line.
@@ -135,17 +127,17 @@ func (a *app) decide(ctx context.Context, flags *decisionFlags) error {
 }
 
 func (a *app) decideOn(ctx context.Context, s *server, workflowID string, flags *decisionFlags) error {
-	info, err := s.latest(ctx, workflowID)
+	info, err := s.Latest(ctx, workflowID)
 	if err != nil {
 		return err
 	}
-	if !open(info) {
+	if !waits.Open(info) {
 		return a.ended(workflowID)
 	}
 	if err := a.address(ctx, s, workflowID, flags); err != nil {
 		return err
 	}
-	reply, err := s.decide(ctx, workflowID, flags.decision)
+	reply, err := s.Decide(ctx, workflowID, flags.decision)
 	if err != nil {
 		return a.notDecided(err, flags, workflowID)
 	}
@@ -176,38 +168,6 @@ func (a *app) address(ctx context.Context, s *server, workflowID string, flags *
 		return hinted(notOpen("nothing waits for an answer in this wait"), "`%s show %s` shows how it stands", a.name, workflowID)
 	}
 	return nil
-}
-
-// decide sends a decision as an update, so that the answer comes at once. A server that is about to move the workflow
-// asks to send it again, which the decision's id makes safe.
-func (s *server) decide(ctx context.Context, workflowID string, decision wire.Decision) (wire.DecisionReply, error) {
-	ctx, cancel := context.WithTimeout(ctx, decideTimeout)
-	defer cancel()
-	pause := time.NewTicker(decidePause)
-	defer pause.Stop()
-	for {
-		reply, err := s.decideOnce(ctx, workflowID, decision)
-		if !errors.As(err, new(*serviceerror.WorkflowNotReady)) {
-			return reply, err
-		}
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			return reply, ctx.Err()
-		}
-	}
-}
-
-func (s *server) decideOnce(ctx context.Context, workflowID string, decision wire.Decision) (wire.DecisionReply, error) {
-	var reply wire.DecisionReply
-	handle, err := s.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: workflowID, UpdateName: wire.UpdateDecide, Args: []any{decision},
-		WaitForStage: client.WorkflowUpdateStageCompleted,
-	})
-	if err != nil {
-		return reply, err
-	}
-	return reply, handle.Get(ctx, &reply)
 }
 
 func (a *app) decided(reply wire.DecisionReply, flags *decisionFlags) error {
@@ -252,7 +212,7 @@ func (a *app) alsoAsJSON(flags *decisionFlags, err error) error {
 }
 
 func (a *app) notDecided(err error, flags *decisionFlags, workflowID string) error {
-	refusal, ok := refusalOf(err)
+	refusal, ok := waits.Refusal(err)
 	if !ok {
 		return a.unsettled(err, flags.decision.DecisionID, workflowID)
 	}
@@ -263,26 +223,13 @@ func (a *app) notDecided(err error, flags *decisionFlags, workflowID string) err
 	return hinted(&refusedError{text, refusal}, "`%s show %s` shows what may be answered", a.name, workflowID)
 }
 
-func refusalOf(err error) (wire.Refusal, bool) {
-	var application *temporal.ApplicationError
-	if !errors.As(err, &application) || application.Type() != wire.ErrorDecisionRefused {
-		return wire.Refusal{}, false
-	}
-	var refusal wire.Refusal
-	if err := application.Details(&refusal); err != nil {
-		refusal.Detail = application.Message()
-	}
-	return refusal, true
-}
-
 // unsettled is a decision of which nobody said whether it was applied.
 func (a *app) unsettled(err error, decisionID, workflowID string) error {
-	var timeout *client.WorkflowUpdateServiceTimeoutOrCanceledError
 	switch {
-	case errors.As(err, new(*serviceerror.NotFound)):
+	case waits.Gone(err):
 		return a.ended(workflowID)
-	case errors.As(err, &timeout), errors.Is(err, context.DeadlineExceeded), errors.As(err, new(*serviceerror.DeadlineExceeded)):
-		return hinted(fmt.Errorf("no worker answered within %s; the decision may or may not be applied", decideTimeout),
+	case waits.Unsettled(err):
+		return hinted(fmt.Errorf("no worker answered within %s; the decision may or may not be applied", waits.DecideTimeout),
 			"ask again with --decision-id %s, under which it is applied at most once", decisionID)
 	default:
 		return err
@@ -294,7 +241,7 @@ func (a *app) ended(workflowID string) error {
 }
 
 func (a *app) unanswered(err error, workflowID string) error {
-	if !transient(err) {
+	if !waits.Transient(err) {
 		return err
 	}
 	return hinted(fmt.Errorf("%s does not answer: %w", workflowID, err), "a worker has to run for a decision; is one running on the wait's task queue?")

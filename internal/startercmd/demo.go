@@ -137,7 +137,7 @@ func (s *stage) fill(ctx context.Context, errs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s.worker = worker.New(s.server.Client, wire.DefaultTaskQueue, worker.Options{Plugins: []worker.Plugin{plugin}})
+	s.worker = worker.New(s.server.Client.Client, wire.DefaultTaskQueue, worker.Options{Plugins: []worker.Plugin{plugin}})
 	return s.worker.Start()
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -99,7 +100,7 @@ func (n *narrator) news(ctx context.Context, runID string) error {
 
 // unlessTransient drops what may be asked again with the next news.
 func unlessTransient(err error) error {
-	if transient(err) {
+	if waits.Transient(err) {
 		return nil
 	}
 	return err
@@ -123,8 +124,8 @@ func (n *narrator) answer(ctx context.Context, id string, open wire.EscalationVi
 		if err != nil {
 			return err
 		}
-		_, err = n.server.decide(ctx, id, decision)
-		refusal, refused := refusalOf(err)
+		_, err = n.server.Decide(ctx, id, decision)
+		refusal, refused := waits.Refusal(err)
 		if !refused {
 			return err
 		}
@@ -150,7 +151,7 @@ func (s *stage) sumUp(ctx context.Context, screen *screen, stories []*tale, took
 }
 
 func (s *stage) retell(ctx context.Context, screen *screen, story *tale) error {
-	info, err := s.server.latest(ctx, wire.WorkflowID(story.spec.Provider, story.spec.Account, story.spec.ProviderJobID))
+	info, err := s.server.Latest(ctx, wire.WorkflowID(story.spec.Provider, story.spec.Account, story.spec.ProviderJobID))
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
-	"go.temporal.io/sdk/converter"
 
+	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -95,16 +95,16 @@ type escalationList struct {
 func (l *escalationList) collect(ctx context.Context) error {
 	open := "WorkflowType = '" + wire.WorkflowAwaitJob + "' AND ExecutionStatus = 'Running'"
 	l.visible = true
-	err := l.server.list(ctx, open+" AND "+wire.AttributePhase+" = '"+string(wire.PhaseEscalated)+"'", l.look)
+	err := l.server.List(ctx, open+" AND "+wire.AttributePhase+" = '"+string(wire.PhaseEscalated)+"'", l.look)
 	if errors.As(err, new(*serviceerror.InvalidArgument)) {
 		l.app.say("the search attribute %s is not registered: asking every open wait", wire.AttributePhase)
 		l.visible = false
-		err = l.server.list(ctx, open, l.look)
+		err = l.server.List(ctx, open, l.look)
 	}
 	if err == nil {
 		err = l.askBatch(ctx)
 	}
-	if errors.Is(err, errEnough) || err == nil && l.more {
+	if errors.Is(err, waits.ErrEnough) || err == nil && l.more {
 		l.app.say("there are more; see --limit")
 		return nil
 	}
@@ -113,7 +113,7 @@ func (l *escalationList) collect(ctx context.Context) error {
 
 func (l *escalationList) look(ctx context.Context, info *workflowpb.WorkflowExecutionInfo) error {
 	if len(l.found) == l.limit {
-		return errEnough
+		return waits.ErrEnough
 	}
 	if l.batch = append(l.batch, info); len(l.batch) < listAskedAtOnce {
 		return nil
@@ -149,12 +149,12 @@ func (l *escalationList) askBatch(ctx context.Context) error {
 
 func (l *escalationList) take(info *workflowpb.WorkflowExecutionInfo, view *wire.EscalationView, err error) {
 	id := info.GetExecution().GetWorkflowId()
-	one := asked{WorkflowID: id, OperationID: l.server.memoText(info.GetMemo(), wire.MemoOperationID), Escalation: view}
+	one := asked{WorkflowID: id, OperationID: l.server.MemoText(info.GetMemo(), wire.MemoOperationID), Escalation: view}
 	if err != nil {
 		l.unasked = append(l.unasked, info.GetTaskQueue())
 		one.Unasked = err.Error()
-		one.Reason = wire.Reason(attribute[string](info, wire.AttributeReason))
-		one.DecideBy = attribute[*time.Time](info, wire.AttributeDecideBy)
+		one.Reason = wire.Reason(waits.Attribute[string](info, wire.AttributeReason))
+		one.DecideBy = waits.Attribute[*time.Time](info, wire.AttributeDecideBy)
 		if !errors.Is(err, errSilent) {
 			l.app.say("%s does not answer: %v", id, err)
 		}
@@ -166,16 +166,6 @@ func (l *escalationList) take(info *workflowpb.WorkflowExecutionInfo, view *wire
 	default:
 		l.found = append(l.found, one)
 	}
-}
-
-// attribute is a search attribute as visibility has it; they pass no codec.
-func attribute[T any](info *workflowpb.WorkflowExecutionInfo, name string) T {
-	var value, none T
-	payload, ok := info.GetSearchAttributes().GetIndexedFields()[name]
-	if !ok || converter.GetDefaultDataConverter().FromPayload(payload, &value) != nil {
-		return none
-	}
-	return value
 }
 
 // incomplete says how many waits the list does not speak for.

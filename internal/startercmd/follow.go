@@ -3,13 +3,10 @@ package startercmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
-	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/jobwait/jobwait/wire"
 )
@@ -43,7 +40,7 @@ func (f *follower) follow(ctx context.Context) (wire.Outcome, error) {
 		}
 		next := last.GetWorkflowExecutionContinuedAsNewEventAttributes().GetNewExecutionRunId()
 		if next == "" {
-			return f.server.outcome(ctx, f.workflowID, runID)
+			return f.server.Outcome(ctx, f.workflowID, runID)
 		}
 		runID = next
 	}
@@ -136,33 +133,4 @@ func ends(event *historypb.HistoryEvent) bool {
 	default:
 		return false
 	}
-}
-
-// outcome is how a closed wait ended. One that has none was never decided, which is an error with its cause.
-func (s *server) outcome(ctx context.Context, workflowID, runID string) (wire.Outcome, error) {
-	var outcome wire.Outcome
-	err := s.GetWorkflow(ctx, workflowID, runID).Get(ctx, &outcome)
-	var application *temporal.ApplicationError
-	switch {
-	case err == nil:
-		return outcome, nil
-	case errors.As(err, &application) && application.Type() == wire.ErrorInvalidSpec:
-		return outcome, hinted(errors.New(application.Message()), "nothing was sent to the provider; correct the spec and start again")
-	case errors.As(err, new(*temporal.CanceledError)):
-		return outcome, errors.New("the workflow was cancelled before the wait began; nothing was sent to the provider")
-	case errors.As(err, new(*temporal.TerminatedError)):
-		return outcome, hinted(errors.New("the workflow was terminated from outside and has no outcome"),
-			"to wait for this job again, set reopens in the spec, with run_id %s", runID)
-	default:
-		return outcome, fmt.Errorf("the workflow has no outcome: %w", err)
-	}
-}
-
-// transient reports whether a wait that cannot be asked now may be asked later: it is being prepared, or its workers are
-// away or busy. Following goes on.
-func transient(err error) bool {
-	var unavailable *serviceerror.Unavailable
-	return errors.As(err, new(*serviceerror.QueryFailed)) || errors.As(err, new(*serviceerror.WorkflowNotReady)) ||
-		errors.As(err, new(*serviceerror.FailedPrecondition)) || errors.As(err, &unavailable) ||
-		errors.As(err, new(*serviceerror.DeadlineExceeded)) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -9,13 +9,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	commonpb "go.temporal.io/api/common/v1"
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
-	"go.temporal.io/api/workflowservice/v1"
-	"go.temporal.io/sdk/client"
 
+	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -80,7 +76,6 @@ func (t *target) workflowID(ctx context.Context, s *server) (string, error) {
 }
 
 const (
-	pageSize = 1000
 	// maxListed bounds a search by operation id; the ID of the workflow needs no search.
 	maxListed = 20_000
 	// maxReadThrough is how many waits without a memo are looked into for their operation id.
@@ -91,8 +86,8 @@ const (
 func (s *server) findOperation(ctx context.Context, operation string) (string, error) {
 	for _, status := range []string{"ExecutionStatus = 'Running'", "ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'"} {
 		search := operationSearch{server: s, operation: operation}
-		err := s.list(ctx, "WorkflowType = '"+wire.WorkflowAwaitJob+"' AND "+status, search.look)
-		if err != nil && !errors.Is(err, errEnough) {
+		err := s.List(ctx, "WorkflowType = '"+wire.WorkflowAwaitJob+"' AND "+status, search.look)
+		if err != nil && !errors.Is(err, waits.ErrEnough) {
 			return "", fmt.Errorf("looking for operation %q: %w", operation, err)
 		}
 		if id, err := search.result(); id != "" || err != nil {
@@ -101,29 +96,6 @@ func (s *server) findOperation(ctx context.Context, operation string) (string, e
 	}
 	return "", hinted(fmt.Errorf("no wait has the operation id %q", operation),
 		"give the workflow id (jobwait/<provider>/<account>/<job>), or --provider, --account and --job; `escalations` lists what waits for an answer")
-}
-
-// errEnough ends a listing that has seen what it wanted.
-var errEnough = errors.New("enough")
-
-// list calls look with each execution that a visibility query finds, newest first.
-func (s *server) list(ctx context.Context, query string, look func(context.Context, *workflowpb.WorkflowExecutionInfo) error) error {
-	request := &workflowservice.ListWorkflowExecutionsRequest{Query: query, PageSize: pageSize}
-	for {
-		page, err := s.ListWorkflow(ctx, request)
-		if err != nil {
-			return err
-		}
-		for _, execution := range page.GetExecutions() {
-			if err := look(ctx, execution); err != nil {
-				return err
-			}
-		}
-		request.NextPageToken = page.GetNextPageToken()
-		if len(request.NextPageToken) == 0 {
-			return nil
-		}
-	}
 }
 
 // operationSearch collects the workflows of one operation id.
@@ -137,7 +109,7 @@ type operationSearch struct {
 
 func (o *operationSearch) look(ctx context.Context, execution *workflowpb.WorkflowExecutionInfo) error {
 	if o.listed++; o.listed > maxListed {
-		return errEnough
+		return waits.ErrEnough
 	}
 	id := execution.GetExecution().GetWorkflowId()
 	if o.operationOf(ctx, execution) == o.operation && !slices.Contains(o.found, id) {
@@ -148,13 +120,13 @@ func (o *operationSearch) look(ctx context.Context, execution *workflowpb.Workfl
 
 // operationOf reads the memo that jobwait's own starts leave, else the spec in the first event.
 func (o *operationSearch) operationOf(ctx context.Context, execution *workflowpb.WorkflowExecutionInfo) string {
-	if name := o.server.memoText(execution.GetMemo(), wire.MemoOperationID); name != "" {
+	if name := o.server.MemoText(execution.GetMemo(), wire.MemoOperationID); name != "" {
 		return name
 	}
 	if o.readThrough++; o.readThrough > maxReadThrough {
 		return ""
 	}
-	spec, err := o.server.spec(ctx, execution.GetExecution())
+	spec, err := o.server.Spec(ctx, execution.GetExecution())
 	if err != nil {
 		return "" // not a wait of ours, or its history is gone
 	}
@@ -166,36 +138,4 @@ func (o *operationSearch) result() (string, error) {
 		return "", hinted(fmt.Errorf("operation id %q is that of %d jobs", o.operation, len(o.found)), "give one of these: %s", strings.Join(o.found, ", "))
 	}
 	return strings.Join(o.found, ""), nil
-}
-
-func (s *server) memoText(memo *commonpb.Memo, name string) string {
-	payload, ok := memo.GetFields()[name]
-	if !ok {
-		return ""
-	}
-	var text string
-	if err := s.converter.FromPayload(payload, &text); err != nil {
-		return ""
-	}
-	return text
-}
-
-// latest is the latest run of a wait.
-func (s *server) latest(ctx context.Context, workflowID string) (*client.WorkflowExecutionDescription, error) {
-	described, err := s.DescribeWorkflow(ctx, workflowID, "")
-	if errors.As(err, new(*serviceerror.NotFound)) || errors.As(err, new(*serviceerror.InvalidArgument)) {
-		return nil, hinted(fmt.Errorf("no wait has the workflow id %q", workflowID),
-			"the server has none, or no longer: closed workflows are kept for the namespace's retention")
-	}
-	if err != nil {
-		return nil, err
-	}
-	if name := described.WorkflowType.Name; name != wire.WorkflowAwaitJob {
-		return nil, fmt.Errorf("workflow %q is of type %q, not a wait (%s)", workflowID, name, wire.WorkflowAwaitJob)
-	}
-	return described, nil
-}
-
-func open(info *client.WorkflowExecutionDescription) bool {
-	return info.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 }

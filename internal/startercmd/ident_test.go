@@ -14,11 +14,12 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/mocks"
 
+	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/wire"
 )
 
 func testServer(c *mocks.Client) *server {
-	return &server{Client: c, converter: converter.GetDefaultDataConverter()}
+	return &server{waits.New(c, nil)}
 }
 
 func payload(t *testing.T, value any) *commonpb.Payload {

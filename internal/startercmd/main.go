@@ -68,6 +68,9 @@ type hintedError struct {
 
 func (e *hintedError) Unwrap() error { return e.error }
 
+// Hint is the way out, as errors of other packages have it, too.
+func (e *hintedError) Hint() string { return e.hint }
+
 func hinted(err error, format string, args ...any) error {
 	return &hintedError{error: err, hint: fmt.Sprintf(format, args...)}
 }
@@ -117,10 +120,10 @@ func report(err error, stderr io.Writer) int {
 }
 
 func hintOf(err error) string {
-	var withHint *hintedError
+	var withHint interface{ Hint() string }
 	switch {
 	case errors.As(err, &withHint):
-		return withHint.hint
+		return withHint.Hint()
 	case serverHint(err) != "":
 		return serverHint(err)
 	case errors.As(err, new(usageError)):

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 
+	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -42,7 +43,7 @@ type shown struct {
 
 // show says so when the escalation that was named, if one was, is not the open one.
 func (a *app) show(ctx context.Context, s *server, workflowID, escalation string, asJSON bool) error {
-	info, err := s.latest(ctx, workflowID)
+	info, err := s.Latest(ctx, workflowID)
 	if err != nil {
 		return err
 	}
@@ -80,9 +81,9 @@ func (s shown) stale(named string) string {
 
 // look asks an open wait, or reads the outcome of a closed one, which needs no worker.
 func (s *server) look(ctx context.Context, info *client.WorkflowExecutionDescription) (shown, error) {
-	seen := shown{WorkflowID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID, Open: open(info)}
+	seen := shown{WorkflowID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID, Open: waits.Open(info)}
 	if !seen.Open {
-		outcome, err := s.outcome(ctx, seen.WorkflowID, seen.RunID)
+		outcome, err := s.Outcome(ctx, seen.WorkflowID, seen.RunID)
 		seen.Outcome = &outcome
 		return seen, err
 	}
@@ -93,7 +94,7 @@ func (s *server) look(ctx context.Context, info *client.WorkflowExecutionDescrip
 
 // explainAsking says what to do about a wait that does not answer.
 func explainAsking(err error, taskQueue string) error {
-	if err == nil || !transient(err) {
+	if err == nil || !waits.Transient(err) {
 		return err
 	}
 	return hinted(err, "waits are asked through their workers; is one running on task queue %q?", taskQueue)
