@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,31 +15,25 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 
-	"github.com/jobwait/jobwait/internal/devserver"
+	"github.com/jobwait/jobwait/internal/child"
 )
 
 // crew is every process of a run.
 type crew struct {
 	binaries Binaries
-	dir      string
-	server   *devserver.Server
-	options  devserver.Options
+	options  Options
+	temporal backend
 	provider *provider
 	client   client.Client
 
-	workers []*process // by place; nil: nobody
-	leaving []*process // told to stop, and not waited for
+	workers []*child.Process // by place; nil: nobody
+	leaving []*child.Process // told to stop, and not waited for
 	logs    []*os.File
 }
 
-// usualEventsPerRun gives most longer waits several runs.
-const usualEventsPerRun = 120
-
 // newCrew starts the server and the provider, and as many workers as are wanted.
 func newCrew(ctx context.Context, options Options, plan Plan, binaries Binaries) (*crew, error) {
-	c := &crew{
-		binaries: binaries, dir: options.Dir, options: serverOptions(options), workers: make([]*process, options.Workers),
-	}
+	c := &crew{binaries: binaries, options: options, workers: make([]*child.Process, options.Workers)}
 	if err := c.begin(ctx, plan); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
@@ -58,8 +51,9 @@ func (c *crew) begin(ctx context.Context, plan Plan) error {
 		return err
 	}
 	var err error
+	hostPort, namespace := c.temporal.address()
 	c.client, err = client.DialContext(ctx, client.Options{
-		HostPort: c.server.Address, Namespace: c.server.Namespace, Identity: "faults",
+		HostPort: hostPort, Namespace: namespace, Identity: "faults",
 		Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler)),
 	})
 	if err != nil {
@@ -82,34 +76,20 @@ func (c *crew) startProvider(plan Plan) error {
 	if err != nil {
 		return err
 	}
-	c.provider = &provider{binary: c.binaries.Provider, address: address, dir: c.dir, jobs: plan.scripts(), log: out}
+	c.provider = &provider{binary: c.binaries.Provider, address: address, dir: c.options.Dir, jobs: plan.scripts(), log: out}
 	return c.provider.start()
 }
 
 func (c *crew) startServer(ctx context.Context) error {
-	var err error
-	if c.options.Executable.Path == "" {
-		if c.options.Executable, err = devserver.Find(ctx, os.Stderr); err != nil {
-			return err
-		}
-	}
-	if c.options.LogWriter, err = c.logFile("server.log"); err != nil {
+	log, err := c.logFile("server.log")
+	if err != nil {
 		return err
 	}
-	if c.server, err = devserver.Start(ctx, c.options); err == nil {
-		c.options.Port = c.server.Port
+	started, err := startBackend(ctx, c.options, log)
+	if err == nil {
+		c.temporal = started
 	}
 	return err
-}
-
-func serverOptions(options Options) devserver.Options {
-	events := cmp.Or(options.EventsPerRun, usualEventsPerRun)
-	return devserver.Options{
-		Executable: options.Temporal, DBFilename: filepath.Join(options.Dir, "temporal.db"),
-		DBPragmas:        []string{"journal_mode=WAL", "synchronous=NORMAL"},
-		SearchAttributes: true, FastTimers: true,
-		DynamicConfig: []string{fmt.Sprintf("limit.historyCount.suggestContinueAsNew=%d", events)},
-	}
 }
 
 // writeCredentials names the key twice, so that a person can put another name in a refused one's place.
@@ -118,10 +98,10 @@ func (c *crew) writeCredentials() error {
 	return os.WriteFile(c.credentials(), []byte("credentials: {demo: "+entry+", other: "+entry+"}\n"), 0o600)
 }
 
-func (c *crew) credentials() string { return filepath.Join(c.dir, "credentials.yaml") }
+func (c *crew) credentials() string { return filepath.Join(c.options.Dir, "credentials.yaml") }
 
 func (c *crew) logFile(name string) (io.Writer, error) {
-	file, err := os.OpenFile(filepath.Join(c.dir, name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(filepath.Join(c.options.Dir, name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil {
 		c.logs = append(c.logs, file)
 	}
@@ -143,16 +123,18 @@ func (c *crew) startWorker(worker int, build Build) error {
 		return err
 	}
 	args := []string{"--demo", "--credentials", c.credentials(), "--stop-timeout", stopTimeout.String(), "--log-level", "warn"}
-	started, err := spawn(c.binaries.Workers[build], args, []string{
-		"FAULTS_KEY=" + providerKey, "TEMPORAL_ADDRESS=" + c.server.Address, "TEMPORAL_NAMESPACE=" + c.server.Namespace,
-	}, out)
+	hostPort, namespace := c.temporal.address()
+	started, err := child.Start(child.Command{
+		Path: c.binaries.Workers[build], Args: args, Log: out,
+		Env: []string{"FAULTS_KEY=" + providerKey, "TEMPORAL_ADDRESS=" + hostPort, "TEMPORAL_NAMESPACE=" + namespace},
+	})
 	c.workers[worker] = started
 	return err
 }
 
 // worker is the process in that place; nil: none that runs.
-func (c *crew) worker(worker int) *process {
-	if p := c.workers[worker]; p != nil && p.runs() {
+func (c *crew) worker(worker int) *child.Process {
+	if p := c.workers[worker]; p != nil && p.Runs() {
 		return p
 	}
 	return nil
@@ -165,12 +147,8 @@ func (c *crew) do(ctx context.Context, fault Fault) error {
 		return c.signalWorker(fault)
 	case StartWorker:
 		return c.replaceWorker(fault)
-	case KillServer:
-		return c.server.Kill()
-	case StopServer:
-		return c.server.Stop()
-	case StartServer:
-		return c.restartServer(ctx)
+	case KillServer, StopServer, StartServer, CrashDatabase, KillDatabase, StartDatabase:
+		return c.temporal.do(ctx, fault.Do)
 	case StopProvider:
 		return c.provider.stop()
 	case StartProvider:
@@ -185,7 +163,7 @@ func (c *crew) signalWorker(fault Fault) error {
 	if p == nil {
 		return nil
 	}
-	return p.signal(map[Action]os.Signal{
+	return p.Signal(map[Action]os.Signal{
 		KillWorker: os.Kill, StopWorker: syscall.SIGTERM, FreezeWorker: freeze, ThawWorker: thaw,
 	}[fault.Do])
 }
@@ -199,26 +177,12 @@ func (c *crew) replaceWorker(fault Fault) error {
 	return c.startWorker(fault.Worker, fault.Build)
 }
 
-// restartServer starts the server at its port. The port of a killed process can be held for a moment.
-func (c *crew) restartServer(ctx context.Context) error {
-	var err error
-	for range 10 {
-		var server *devserver.Server
-		if server, err = devserver.Start(ctx, c.options); err == nil {
-			c.server = server
-			return nil
-		}
-		pause(ctx, time.Second)
-	}
-	return err
-}
-
 // mend brings back whatever is down, at the end of the faults.
 func (c *crew) mend() error {
 	var errs []error
 	for worker := range c.workers {
 		if p := c.worker(worker); p != nil {
-			errs = append(errs, p.signal(thaw))
+			errs = append(errs, p.Signal(thaw))
 		}
 		errs = append(errs, c.startWorker(worker, New))
 	}
@@ -233,11 +197,11 @@ func (c *crew) close() error {
 	}
 	for _, p := range append(c.leaving, c.workers...) {
 		if p != nil {
-			p.kill()
+			errs = append(errs, p.Kill())
 		}
 	}
-	if c.server != nil {
-		errs = append(errs, c.server.Stop())
+	if c.temporal != nil {
+		errs = append(errs, c.temporal.close())
 	}
 	if c.provider != nil {
 		errs = append(errs, c.provider.stop())

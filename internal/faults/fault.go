@@ -29,6 +29,9 @@ const (
 	KillServer    Action = "kill server"    // SIGKILL
 	StopServer    Action = "stop server"    // SIGINT
 	StartServer   Action = "start server"   // at the same port, with the same file
+	CrashDatabase Action = "crash database" // SIGQUIT, as pg_ctl stop -m immediate: the next start recovers
+	KillDatabase  Action = "kill database"  // SIGKILL of its first process
+	StartDatabase Action = "start database" // at the same port, with the same data
 	StopProvider  Action = "stop provider"  // SIGTERM, so that its log is whole; open requests break off
 	StartProvider Action = "start provider" // at the same address, every job where it was
 )
@@ -79,6 +82,9 @@ func (d *faultDraw) one(at time.Duration) {
 		d.outage(at, "server", KillServer, StartServer, 5*time.Second)
 	case n < 84:
 		d.outage(at, "server", StopServer, StartServer, 5*time.Second)
+	case n < 92 && d.options.Cluster == ClusterPostgres:
+		end := []Action{CrashDatabase, KillDatabase}[d.IntN(2)]
+		d.outage(at, "server", end, StartDatabase, 5*time.Second) // a server that finds no database does not start
 	default:
 		d.outage(at, "provider", StopProvider, StartProvider, 8*time.Second)
 	}

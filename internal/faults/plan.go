@@ -27,6 +27,9 @@ type Options struct {
 	Dir string
 	// Temporal is the server's executable; empty: it is found, or built.
 	Temporal devserver.Executable
+	// Cluster is what Temporal runs on: empty for the development server, ClusterPostgres for a server on PostgreSQL, whose database
+	// is broken as well.
+	Cluster string
 	// Calm leaves the faults of processes out; those of the provider's answers stay.
 	Calm bool
 	// EventsPerRun is after how many events the server suggests to continue as new; default 120, some ten polls.
@@ -46,6 +49,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("faults: %d workers, at least 1 is needed", o.Workers)
 	case o.Settle < 0:
 		return fmt.Errorf("faults: settle %s is negative", o.Settle)
+	case o.Cluster != "" && o.Cluster != ClusterPostgres:
+		return fmt.Errorf("faults: cluster %q is neither empty nor %q", o.Cluster, ClusterPostgres)
 	case o.Dir == "":
 		return errors.New("faults: no directory for logs and the server's state")
 	}

@@ -43,6 +43,7 @@ func TestPlannedFaultsAreMended(t *testing.T) {
 	mended := map[faults.Action]faults.Action{
 		faults.KillWorker: faults.StartWorker, faults.StopWorker: faults.StartWorker, faults.FreezeWorker: faults.ThawWorker,
 		faults.KillServer: faults.StartServer, faults.StopServer: faults.StartServer, faults.StopProvider: faults.StartProvider,
+		faults.CrashDatabase: faults.StartDatabase, faults.KillDatabase: faults.StartDatabase,
 	}
 	type process struct {
 		mend   faults.Action
@@ -50,7 +51,9 @@ func TestPlannedFaultsAreMended(t *testing.T) {
 	}
 	for seed := range uint64(20) {
 		broken, kinds := map[process]bool{}, map[faults.Action]bool{}
-		for _, fault := range faults.NewPlan(minutes(seed)).Faults {
+		options := minutes(seed)
+		options.Cluster = []string{"", faults.ClusterPostgres}[seed%2]
+		for _, fault := range faults.NewPlan(options).Faults {
 			kinds[fault.Do] = true
 			if mend, breaks := mended[fault.Do]; breaks {
 				require.False(t, broken[process{mend, fault.Worker}], "seed %d: %+v", seed, fault)
@@ -91,11 +94,12 @@ func TestScriptsGoOnAfterAnOutage(t *testing.T) {
 func TestOptionsValidate(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*faults.Options){
-		"0 waits":      func(o *faults.Options) { o.Waits = 0 },
-		"for 1s":       func(o *faults.Options) { o.For = time.Second },
-		"0 workers":    func(o *faults.Options) { o.Workers = 0 },
-		"settle -1s":   func(o *faults.Options) { o.Settle = -time.Second },
-		"no directory": func(o *faults.Options) { o.Dir = "" },
+		"0 waits":          func(o *faults.Options) { o.Waits = 0 },
+		"for 1s":           func(o *faults.Options) { o.For = time.Second },
+		"0 workers":        func(o *faults.Options) { o.Workers = 0 },
+		"settle -1s":       func(o *faults.Options) { o.Settle = -time.Second },
+		`cluster "oracle"`: func(o *faults.Options) { o.Cluster = "oracle" },
+		"no directory":     func(o *faults.Options) { o.Dir = "" },
 	} {
 		options := minutes(1)
 		require.NoError(t, options.Validate())

@@ -10,8 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
+	"github.com/jobwait/jobwait/internal/child"
 	"github.com/jobwait/jobwait/internal/faults/check"
 	"github.com/jobwait/jobwait/waittest"
 )
@@ -24,7 +26,7 @@ type provider struct {
 	binary, address, dir string
 	jobs                 map[string]waittest.JobScript
 	log                  io.Writer
-	running              *process
+	running              *child.Process
 }
 
 func (p *provider) logFile() string { return filepath.Join(p.dir, "provider.jsonl") }
@@ -43,7 +45,8 @@ func (p *provider) start() error {
 		return err
 	}
 	args := []string{"--addr", p.address, "--key-env", "FAULTS_KEY", "--script", file, "--log", p.logFile()}
-	if p.running, err = spawn(p.binary, args, []string{"FAULTS_KEY=" + providerKey}, p.log); err != nil {
+	p.running, err = child.Start(child.Command{Path: p.binary, Args: args, Env: []string{"FAULTS_KEY=" + providerKey}, Log: p.log})
+	if err != nil {
 		return err
 	}
 	return p.awaitReady()
@@ -56,7 +59,7 @@ func (p *provider) awaitReady() error {
 			return answer.Body.Close()
 		}
 		select {
-		case <-p.running.ended:
+		case <-p.running.Ended():
 			return errors.New("faults: the provider ended; see its log")
 		case <-time.After(50 * time.Millisecond):
 		}
@@ -69,7 +72,7 @@ func (p *provider) stop() error {
 	if p.running == nil {
 		return nil
 	}
-	return p.running.stop(10 * time.Second)
+	return p.running.Stop(syscall.SIGTERM, 10*time.Second)
 }
 
 // remaining is what is left of the scripts after these requests.

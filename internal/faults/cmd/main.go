@@ -19,6 +19,7 @@ import (
 const usage = `cmd runs waits on a real server under random faults and checks what is left.
 
   go run ./internal/faults/cmd --waits 1000 --for 20m --seed 1
+  go run ./internal/faults/cmd --waits 200 --for 5m --seed 1 --cluster postgres
   go run ./internal/faults/cmd --mutants --waits 96 --for 1m --settle 15s
   go run ./internal/faults/cmd --waits 1000 --for 20m --seed 1 --dir DIR --again
 
@@ -75,6 +76,7 @@ func parse(args []string, stderr io.Writer) (faults.Options, mode, error) {
 	flags.IntVar(&o.Workers, "workers", 3, "`number` of worker processes")
 	flags.DurationVar(&o.Settle, "settle", 3*time.Minute, "how long the last waits may take to end")
 	flags.StringVar(&o.Dir, "dir", "", "`directory` that keeps logs and the server's state; empty: a temporary one, kept only when a rule is broken")
+	flags.StringVar(&o.Cluster, "cluster", "", `what Temporal runs on: "postgres" for its server on PostgreSQL, whose processes are broken too; empty for the development server`)
 	flags.BoolVar(&o.Calm, "calm", false, "leave the faults of processes out")
 	flags.BoolVar(&m.again, "again", false, "check again what a run with the same flags has left in --dir")
 	flags.BoolVar(&m.mutants, "mutants", false, "run each planted fault of the core instead and tell what caught it")
@@ -108,6 +110,9 @@ func suite(ctx context.Context, o faults.Options, m mode, stdout, stderr io.Writ
 	temporary := o.Dir == ""
 	if temporary {
 		if o.Dir, err = os.MkdirTemp("", "jobwait-faults-"); err != nil {
+			return false, err
+		}
+		if err := os.Chmod(o.Dir, 0o711); err != nil { // PostgreSQL's user has to find its data below
 			return false, err
 		}
 	}
