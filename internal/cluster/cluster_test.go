@@ -1,7 +1,6 @@
 package cluster_test
 
 import (
-	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -49,7 +48,7 @@ func TestAClusterKeepsWhatItAcknowledged(t *testing.T) {
 	require.NoError(t, c.StopServer())
 	require.NoError(t, c.StartServer(t.Context()))
 	for _, id := range []string{"before", "after"} {
-		_, err := asking.DescribeWorkflowExecution(t.Context(), id, "")
+		_, err := asking.DescribeWorkflow(t.Context(), id, "")
 		require.NoError(t, err, id)
 	}
 }
@@ -78,7 +77,7 @@ func dial(t *testing.T, c *cluster.Cluster) client.Client {
 func start(t *testing.T, c client.Client, id string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		_, err := c.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: id, TaskQueue: "nobody"}, wire.WorkflowAwaitJob) //nolint:usetesting // as long as it takes
+		_, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: "nobody"}, wire.WorkflowAwaitJob)
 		return err == nil
 	}, patience, tick)
 	_, err := c.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{Query: wire.AttributePhase + `="polling"`})

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -151,9 +150,6 @@ func (p *postgres) stop() error {
 	}
 	return p.running.Stop(syscall.SIGINT, dbPatience)
 }
-
-// address is where the server listens.
-func (p *postgres) address() string { return net.JoinHostPort(host, strconv.Itoa(p.port)) }
 
 func pause(ctx context.Context, d time.Duration) {
 	select {

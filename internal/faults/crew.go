@@ -27,13 +27,14 @@ type crew struct {
 	client   client.Client
 
 	workers []*child.Process // by place; nil: nobody
+	builds  []Build          // by place, of the last worker there
 	leaving []*child.Process // told to stop, and not waited for
 	logs    []*os.File
 }
 
 // newCrew starts the server and the provider, and as many workers as are wanted.
 func newCrew(ctx context.Context, options Options, plan Plan, binaries Binaries) (*crew, error) {
-	c := &crew{binaries: binaries, options: options, workers: make([]*child.Process, options.Workers)}
+	c := &crew{binaries: binaries, options: options, workers: make([]*child.Process, options.Workers), builds: make([]Build, options.Workers)}
 	if err := c.begin(ctx, plan); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
@@ -60,7 +61,7 @@ func (c *crew) begin(ctx context.Context, plan Plan) error {
 		return err
 	}
 	for worker := range c.workers {
-		if err := c.startWorker(worker, Old); err != nil {
+		if err := c.startWorker(Fault{Worker: worker, Build: Old}); err != nil {
 			return err
 		}
 	}
@@ -101,7 +102,10 @@ func (c *crew) writeCredentials() error {
 func (c *crew) credentials() string { return filepath.Join(c.options.Dir, "credentials.yaml") }
 
 func (c *crew) logFile(name string) (io.Writer, error) {
-	file, err := os.OpenFile(filepath.Join(c.options.Dir, name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(c.options.Dir, name)
+	}
+	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil {
 		c.logs = append(c.logs, file)
 	}
@@ -114,23 +118,34 @@ const stopTimeout = 8 * time.Second
 func workerName(worker int) string { return "worker-" + strconv.Itoa(worker+1) }
 
 // startWorker starts a worker in a place that is free.
-func (c *crew) startWorker(worker int, build Build) error {
-	if c.worker(worker) != nil {
+func (c *crew) startWorker(as Fault) error {
+	if c.worker(as.Worker) != nil {
 		return nil
 	}
-	out, err := c.logFile(workerName(worker) + ".log")
+	out, err := c.workerLog(as)
 	if err != nil {
 		return err
 	}
 	args := []string{"--demo", "--credentials", c.credentials(), "--stop-timeout", stopTimeout.String(), "--log-level", "warn"}
 	hostPort, namespace := c.temporal.address()
 	started, err := child.Start(child.Command{
-		Path: c.binaries.Workers[build], Args: args, Log: out,
+		Path: c.binaries.Workers[as.Build], Args: args, Log: out,
 		Env: []string{"FAULTS_KEY=" + providerKey, "TEMPORAL_ADDRESS=" + hostPort, "TEMPORAL_NAMESPACE=" + namespace},
 	})
-	c.workers[worker] = started
+	c.workers[as.Worker], c.builds[as.Worker] = started, as.Build
 	return err
 }
+
+// workerLog is where a worker writes: to its file, or to a device that has no space left for it.
+func (c *crew) workerLog(as Fault) (io.Writer, error) {
+	if as.FullDisk {
+		return c.logFile(fullDevice)
+	}
+	return c.logFile(workerName(as.Worker) + ".log")
+}
+
+// fullDevice refuses every byte as a full disk does.
+const fullDevice = "/dev/full"
 
 // worker is the process in that place; nil: none that runs.
 func (c *crew) worker(worker int) *child.Process {
@@ -147,6 +162,8 @@ func (c *crew) do(ctx context.Context, fault Fault) error {
 		return c.signalWorker(fault)
 	case StartWorker:
 		return c.replaceWorker(fault)
+	case FinishUpgrade:
+		return c.finishUpgrade()
 	case KillServer, StopServer, StartServer, CrashDatabase, KillDatabase, StartDatabase:
 		return c.temporal.do(ctx, fault.Do)
 	case StopProvider:
@@ -174,7 +191,18 @@ func (c *crew) replaceWorker(fault Fault) error {
 		c.leaving = append(c.leaving, old)
 		c.workers[fault.Worker] = nil
 	}
-	return c.startWorker(fault.Worker, fault.Build)
+	return c.startWorker(fault)
+}
+
+// finishUpgrade replaces the old workers that the rollout has left.
+func (c *crew) finishUpgrade() error {
+	var errs []error
+	for worker, build := range c.builds {
+		if p := c.worker(worker); p != nil && build == Old {
+			errs = append(errs, p.Signal(thaw), p.Signal(syscall.SIGTERM), c.replaceWorker(Fault{Worker: worker, Build: New}))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // mend brings back whatever is down, at the end of the faults.
@@ -184,7 +212,7 @@ func (c *crew) mend() error {
 		if p := c.worker(worker); p != nil {
 			errs = append(errs, p.Signal(thaw))
 		}
-		errs = append(errs, c.startWorker(worker, New))
+		errs = append(errs, c.startWorker(Fault{Worker: worker, Build: New}))
 	}
 	return errors.Join(errs...)
 }

@@ -5,3 +5,6 @@ var Remaining = remaining
 
 // Overlay writes the mutated files into a directory.
 func (m Mutant) Overlay(root, dir string) (string, error) { return m.overlay(root, dir) }
+
+// SteppedClock writes a standard library whose clock jumps.
+var SteppedClock = steppedClock

@@ -14,6 +14,8 @@ type Fault struct {
 	Worker int
 	// Build is which binary a worker is started from.
 	Build Build
+	// FullDisk has a worker that is started write its log to a device without space.
+	FullDisk bool
 }
 
 // Action is what a fault does.
@@ -26,6 +28,7 @@ const (
 	FreezeWorker  Action = "freeze worker"  // SIGSTOP
 	ThawWorker    Action = "thaw worker"    // SIGCONT
 	StartWorker   Action = "start worker"   // in the place of one that was killed or stopped
+	FinishUpgrade Action = "finish upgrade" // SIGTERM to every old worker, with a new one beside it
 	KillServer    Action = "kill server"    // SIGKILL
 	StopServer    Action = "stop server"    // SIGINT
 	StartServer   Action = "start server"   // at the same port, with the same file
@@ -39,7 +42,7 @@ const (
 // Build is which of the two worker binaries a process runs.
 type Build string
 
-// The builds: one code, two binaries with different versions, as before and after an upgrade.
+// The builds: before and after an upgrade.
 const (
 	Old Build = "old"
 	New Build = "new"
@@ -53,8 +56,28 @@ func drawFaults(r *rand.Rand, options Options) []Fault {
 	for at := 3 * time.Second; at < options.For*9/10; at += between(r, least, most) {
 		d.one(at)
 	}
+	if options.Upgrades() {
+		d.out = append(d.out, Fault{At: options.For * rolloutUntil / 10, Do: FinishUpgrade})
+	}
 	slices.SortStableFunc(d.out, func(a, b Fault) int { return int(a.At - b.At) })
 	return d.out
+}
+
+// An upgrade from another revision is rolled out from the fourth to the sixth tenth of the run; until then workers are old, and new
+// ones afterwards.
+const rolloutFrom, rolloutUntil = 4, 6
+
+// build is what a worker is started from. Without an upgrade the builds take turns by chance.
+func (d *faultDraw) build(at time.Duration) Build {
+	drawn := []Build{Old, New}[d.IntN(2)]
+	switch tenth := 10 * at / d.options.For; {
+	case !d.options.Upgrades() || tenth >= rolloutFrom && tenth < rolloutUntil:
+		return drawn
+	case tenth < rolloutFrom:
+		return Old
+	default:
+		return New
+	}
 }
 
 // faultDraw remembers from when on each process may be broken again.
@@ -95,8 +118,8 @@ func (d *faultDraw) worker(at time.Duration, worker int, end Action, after time.
 	if !d.take(workerName(worker), at, at+after+3*time.Second) {
 		return
 	}
-	build := []Build{Old, New}[d.IntN(2)]
-	d.out = append(d.out, Fault{At: at, Do: end, Worker: worker}, Fault{At: at + after, Do: StartWorker, Worker: worker, Build: build})
+	replacement := Fault{At: at + after, Do: StartWorker, Worker: worker, Build: d.build(at + after), FullDisk: d.IntN(6) == 0}
+	d.out = append(d.out, Fault{At: at, Do: end, Worker: worker}, replacement)
 }
 
 func (d *faultDraw) freeze(at time.Duration, worker int) {

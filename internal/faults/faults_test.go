@@ -19,7 +19,7 @@ const envLong = "JOBWAIT_FAULTS_LONG"
 func TestWaitsUnderFaults(t *testing.T) {
 	t.Parallel()
 	options := small(t)
-	binaries, err := faults.BuildBinaries(t.Context(), options.Dir)
+	binaries, err := faults.BuildBinaries(t.Context(), options.Dir, options)
 	require.NoError(t, err)
 	report, err := faults.Run(t.Context(), options, binaries, t.Output())
 	require.NoError(t, err)
@@ -56,6 +56,16 @@ func TestMutantsApply(t *testing.T) {
 	gone := faults.Mutant{Name: "gone", Edits: []faults.Edit{{File: "operation/cancel.go", Old: "not there"}}}
 	_, err = gone.Overlay(root, t.TempDir())
 	require.ErrorContains(t, err, "0 times")
+}
+
+// The clock that jumps is made of the Go that is here: another release may have moved its text.
+func TestSteppedClockApplies(t *testing.T) {
+	t.Parallel()
+	list, err := faults.SteppedClock(t.Context(), t.TempDir())
+	require.NoError(t, err)
+	text, err := os.ReadFile(list)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "time.go")
 }
 
 // TestMutantsAreCaught builds the worker with each planted fault and looks whether the checker finds it. It takes minutes.

@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -20,9 +19,6 @@ type Mutant struct {
 	// Rule is the one that it breaks.
 	Rule string
 }
-
-// Edit replaces a text that stands once in a file of the module.
-type Edit struct{ File, Old, New string }
 
 // Mutants are the planted faults.
 func Mutants() []Mutant {
@@ -67,28 +63,11 @@ func Mutants() []Mutant {
 
 // overlay writes the mutated files and the list of them that `go build -overlay` reads.
 func (m Mutant) overlay(root, dir string) (string, error) {
-	replaced := map[string]string{}
-	for i, edit := range m.Edits {
-		original := filepath.Join(root, edit.File)
-		source, err := os.ReadFile(original)
-		if err != nil {
-			return "", err
-		}
-		if n := strings.Count(string(source), edit.Old); n != 1 {
-			return "", fmt.Errorf("faults: mutant %q: %s has the text %d times, once is needed: %q", m.Name, edit.File, n, edit.Old)
-		}
-		replaced[original] = filepath.Join(dir, fmt.Sprintf("mutant-%d.go", i))
-		mutated := strings.Replace(string(source), edit.Old, edit.New, 1)
-		if err := os.WriteFile(replaced[original], []byte(mutated), 0o600); err != nil {
-			return "", err
-		}
-	}
-	list := filepath.Join(dir, "overlay.json")
-	text, err := json.Marshal(map[string]any{"Replace": replaced})
+	list, err := overlay(root, dir, m.Edits)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("faults: mutant %q: %w", m.Name, err)
 	}
-	return list, os.WriteFile(list, text, 0o600)
+	return list, nil
 }
 
 // eventsPerMutantRun lets even a short wait continue as new.
@@ -128,7 +107,7 @@ func (m Mutant) run(ctx context.Context, options Options, dir string, progress i
 	if err != nil {
 		return Report{}, err
 	}
-	binaries, err := BuildBinaries(ctx, dir, "-overlay", list)
+	binaries, err := BuildBinaries(ctx, dir, options, "-overlay", list)
 	if err != nil {
 		return Report{}, err
 	}

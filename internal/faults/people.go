@@ -24,9 +24,10 @@ type people struct {
 	grant time.Duration
 
 	mu sync.Mutex
-	// said counts the answers to each wait; settled are the escalations that need no more.
+	// said counts the answers to each wait; settled are the escalations that need no more; asked is when a wait was last looked at.
 	said    map[string]int
 	settled map[string]bool
+	asked   map[string]time.Time
 	// last says that everything has to end now: whatever is asked is closed.
 	last bool
 	// counts are the decisions by kind, for the report.
@@ -34,22 +35,30 @@ type people struct {
 }
 
 func newPeople(c client.Client, plan Plan, options Options) *people {
-	p := &people{client: c, grant: min(45*time.Second, options.For/2), waits: map[string]Wait{}, said: map[string]int{}, settled: map[string]bool{}, counts: map[string]int{}}
+	p := &people{client: c, grant: min(45*time.Second, options.For/2), waits: map[string]Wait{}, said: map[string]int{}, settled: map[string]bool{}, asked: map[string]time.Time{}, counts: map[string]int{}}
 	for _, w := range plan.Waits {
 		p.waits[w.workflowID()] = w
 	}
 	return p
 }
 
+// The server has more to do than to be asked: so many waits are looked at side by side, each no more often than that, and after a
+// round that took long there is as long a rest.
+const (
+	atOnce   = 8
+	notAgain = 3 * time.Second
+)
+
 // work answers until the context ends. Whatever fails is tried again: servers and workers come and go.
 func (p *people) work(ctx context.Context) {
 	for ctx.Err() == nil {
+		began := time.Now()
 		var group sync.WaitGroup
 		for id := range slices.Values(p.asking(ctx)) {
 			group.Go(func() { p.answer(ctx, id) })
 		}
 		group.Wait()
-		pause(ctx, time.Second)
+		pause(ctx, max(time.Second, time.Since(began)))
 	}
 }
 
@@ -60,7 +69,7 @@ func (p *people) hurry() {
 	p.last, p.settled = true, map[string]bool{}
 }
 
-// asking are waits that show an escalation and have not been answered, a few dozen at once.
+// asking are waits that show an escalation and have not been answered, a few at once.
 func (p *people) asking(ctx context.Context) []string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -71,11 +80,22 @@ func (p *people) asking(ctx context.Context) []string {
 	}
 	var open []string
 	for _, execution := range listed.GetExecutions() {
-		if id := execution.GetExecution().GetWorkflowId(); !p.lets(id) && len(open) < 32 {
+		if id := execution.GetExecution().GetWorkflowId(); len(open) < atOnce && p.looksAt(id) {
 			open = append(open, id)
 		}
 	}
 	return open
+}
+
+// looksAt reports whether it is time to look at a wait, and notes that somebody does.
+func (p *people) looksAt(workflowID string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.settled[workflowID] || time.Since(p.asked[workflowID]) < notAgain {
+		return false
+	}
+	p.asked[workflowID] = time.Now()
+	return true
 }
 
 // lets reports a wait whose open question is to lapse: it is looked at no more until everything has to end.

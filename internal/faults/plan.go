@@ -30,6 +30,11 @@ type Options struct {
 	// Cluster is what Temporal runs on: empty for the development server, ClusterPostgres for a server on PostgreSQL, whose database
 	// is broken as well.
 	Cluster string
+	// OldRevision is the revision of the repository that the old workers are built from, to be upgraded in the middle of the run;
+	// empty: old and new workers are of one code.
+	OldRevision string
+	// ClockSteps builds the new workers so that their wall clock jumps every few seconds, by up to an hour either way.
+	ClockSteps bool
 	// Calm leaves the faults of processes out; those of the provider's answers stay.
 	Calm bool
 	// EventsPerRun is after how many events the server suggests to continue as new; default 120, some ten polls.
@@ -56,6 +61,9 @@ func (o Options) Validate() error {
 	}
 	return nil
 }
+
+// Upgrades reports whether the old workers are of another code than the new ones.
+func (o Options) Upgrades() bool { return o.OldRevision != "" }
 
 // Plan is everything about a run that chance decides, drawn before it starts: the same seed and options give the same plan.
 type Plan struct {

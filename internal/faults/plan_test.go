@@ -68,6 +68,32 @@ func TestPlannedFaultsAreMended(t *testing.T) {
 	}
 }
 
+// An upgrade begins with old workers alone, ends with new ones alone, and both are there in between.
+func TestPlannedUpgrade(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		options := minutes(seed)
+		options.OldRevision = "HEAD"
+		finished, between := false, map[faults.Build]bool{}
+		for _, fault := range faults.NewPlan(options).Faults {
+			switch {
+			case fault.Do == faults.FinishUpgrade:
+				require.False(t, finished, "seed %d", seed)
+				finished = true
+			case fault.Do != faults.StartWorker:
+			case fault.At < 2*time.Minute:
+				require.Equal(t, faults.Old, fault.Build, "seed %d: %+v", seed, fault)
+			case fault.At >= 3*time.Minute:
+				require.Equal(t, faults.New, fault.Build, "seed %d: %+v", seed, fault)
+			default:
+				between[fault.Build] = true
+			}
+		}
+		require.True(t, finished, "seed %d", seed)
+		require.Len(t, between, 2, "seed %d", seed)
+	}
+}
+
 // A provider that comes back goes on where its log ends.
 func TestScriptsGoOnAfterAnOutage(t *testing.T) {
 	t.Parallel()

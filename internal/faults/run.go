@@ -58,7 +58,7 @@ func with(ctx context.Context, options Options, binaries Binaries, progress io.W
 	}
 	r := &run{
 		options: options, plan: plan, crew: crew, people: newPeople(crew.client, plan, options), progress: progress,
-		began: time.Now(), done: map[Action]int{},
+		began: time.Now(), done: map[Action]int{}, calls: make(chan struct{}, atOnce),
 	}
 	report, err := do(r, ctx)
 	return report, errors.Join(err, crew.close())
@@ -72,6 +72,7 @@ type run struct {
 	people   *people
 	progress io.Writer
 	began    time.Time
+	calls    chan struct{} // a place for each call to the server that is under way
 
 	started atomic.Int64
 
@@ -154,17 +155,24 @@ func (r *run) live(ctx context.Context, w Wait) {
 	group.Wait()
 }
 
-// insist tries again until the server says something: it may be down for a while.
+// insist tries again until the server says something: it may be down for a while. A server that comes back finds a few calls waiting
+// and not all of them.
 func (r *run) insist(ctx context.Context, act func(context.Context) error) {
-	for ctx.Err() == nil {
-		once, cancel := context.WithTimeout(ctx, 10*time.Second)
-		err := act(once)
-		cancel()
-		if gone := new(serviceerror.NotFound); err == nil || errors.As(err, &gone) {
+	for rest := time.Second; ctx.Err() == nil; rest = min(2*rest, 5*time.Second) {
+		if err := r.once(ctx, act); err == nil || errors.As(err, new(*serviceerror.NotFound)) {
 			return
 		}
-		pause(ctx, time.Second)
+		pause(ctx, rest)
 	}
+}
+
+// once makes one call to the server, of the few that are made at once.
+func (r *run) once(ctx context.Context, act func(context.Context) error) error {
+	r.calls <- struct{}{}
+	defer func() { <-r.calls }()
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	return act(ctx)
 }
 
 // start starts a wait. An answer may be lost with the server: then the second call finds that it has started.

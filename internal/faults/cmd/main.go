@@ -77,6 +77,8 @@ func parse(args []string, stderr io.Writer) (faults.Options, mode, error) {
 	flags.DurationVar(&o.Settle, "settle", 3*time.Minute, "how long the last waits may take to end")
 	flags.StringVar(&o.Dir, "dir", "", "`directory` that keeps logs and the server's state; empty: a temporary one, kept only when a rule is broken")
 	flags.StringVar(&o.Cluster, "cluster", "", `what Temporal runs on: "postgres" for its server on PostgreSQL, whose processes are broken too; empty for the development server`)
+	flags.StringVar(&o.OldRevision, "old", "", "`revision` of the repository to upgrade the workers from, in the middle of the run; empty: all workers are of one code")
+	flags.BoolVar(&o.ClockSteps, "clock-steps", false, "let the wall clock of some workers jump; building them takes minutes the first time")
 	flags.BoolVar(&o.Calm, "calm", false, "leave the faults of processes out")
 	flags.BoolVar(&m.again, "again", false, "check again what a run with the same flags has left in --dir")
 	flags.BoolVar(&m.mutants, "mutants", false, "run each planted fault of the core instead and tell what caught it")
@@ -98,6 +100,9 @@ func validate(o faults.Options, m mode, rest []string) error {
 	}
 	if m.again && o.Dir == "" {
 		return errors.New("faults: --again needs the --dir of a run")
+	}
+	if m.mutants && (o.Upgrades() || o.ClockSteps) {
+		return errors.New("faults: --mutants takes neither --old nor --clock-steps: what is planted stands in all workers")
 	}
 	if o.Dir == "" {
 		o.Dir = "to be made"
@@ -131,7 +136,7 @@ func runIn(ctx context.Context, o faults.Options, m mode, stdout, stderr io.Writ
 	if err := os.MkdirAll(bin, 0o700); err != nil {
 		return false, err
 	}
-	binaries, err := faults.BuildBinaries(ctx, bin)
+	binaries, err := faults.BuildBinaries(ctx, bin, o)
 	if err != nil {
 		return false, err
 	}

@@ -15,6 +15,7 @@ func TestWrongUsage(t *testing.T) {
 		"for 1s, at least 10s":         {"--for", "1s"},
 		"not defined: -wait":           {"--wait", "9"},
 		"--again needs the --dir":      {"--again"},
+		"neither --old nor":            {"--mutants", "--old", "HEAD"},
 		`argument "20m": there are on`: {"20m"},
 	} {
 		var out, complaint bytes.Buffer
