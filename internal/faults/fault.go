@@ -39,6 +39,9 @@ const (
 	StartProvider Action = "start provider" // at the same address, every job where it was
 )
 
+// FullLog is counted beside StartWorker where the worker's log is on a full disk.
+const FullLog Action = "log on a full disk"
+
 // Build is which of the two worker binaries a process runs.
 type Build string
 

@@ -29,7 +29,9 @@ func TestWaitsUnderFaults(t *testing.T) {
 	require.Equal(t, options.Waits, report.Waits)
 	require.Zero(t, report.Outcomes["open"], "waits that have not ended")
 	require.Positive(t, report.Outcomes["succeeded"])
-	for _, action := range []faults.Action{faults.KillWorker, faults.StopWorker, faults.FreezeWorker, faults.KillServer, faults.StopProvider} {
+	for _, action := range []faults.Action{
+		faults.KillWorker, faults.StopWorker, faults.FreezeWorker, faults.FullLog, faults.KillServer, faults.StopProvider,
+	} {
 		require.Positive(t, report.Faults[string(action)], action)
 	}
 	require.Greater(t, report.Requests, options.Waits)
@@ -40,7 +42,7 @@ func small(t *testing.T) faults.Options {
 	t.Helper()
 	server, err := devserver.Find(t.Context(), os.Stderr)
 	require.NoError(t, err)
-	return faults.Options{Seed: 11, Waits: 48, For: 25 * time.Second, Workers: 3, Settle: time.Minute, Dir: t.TempDir(), Temporal: server}
+	return faults.Options{Seed: 1, Waits: 48, For: 25 * time.Second, Workers: 3, Settle: time.Minute, Dir: t.TempDir(), Temporal: server}
 }
 
 // TestMutantsApply: a planted fault whose text is gone from the core would be caught by nobody and missed by nobody.

@@ -118,6 +118,9 @@ func (r *run) breakThings(ctx context.Context) error {
 			return fmt.Errorf("faults: %s: %w", fault.Do, err)
 		}
 		r.done[fault.Do]++
+		if fault.FullDisk {
+			r.done[FullLog]++
+		}
 		if time.Since(said) > time.Minute {
 			said = time.Now()
 			r.say("%d waits are open", r.open(ctx))
