@@ -40,7 +40,7 @@ const (
 )
 
 // FullLog is counted beside StartWorker where the worker's log is on a full disk.
-const FullLog Action = "log on a full disk"
+const FullLog = "log on a full disk"
 
 // Build is which of the two worker binaries a process runs.
 type Build string
