@@ -36,6 +36,7 @@ func (b *builder) build() {
 	b.buildCancel()
 	b.buildSchedule()
 	b.checkSubmission()
+	b.checkSources()
 }
 
 var (
@@ -53,22 +54,9 @@ func (b *builder) buildNames() {
 		b.fail("title", "title is missing; write the name people know the service by")
 	}
 	if len(b.doc.Sources) == 0 {
-		b.fail("sources", "sources is missing; write where the facts were read: sources: {docs: {at: <page>, read: 2026-01-31}}")
-	}
-	for _, id := range slices.Sorted(maps.Keys(b.doc.Sources)) {
-		b.checkSource(id)
+		b.fail("sources", "sources is missing; write where the facts were read: sources: {docs: {at: <page>, read: 2026-01-31, for: [request, state, states]}}")
 	}
 	b.buildReadOnly()
-}
-
-func (b *builder) checkSource(id string) {
-	source := b.doc.Sources[id]
-	if source.At == "" {
-		b.fail("sources."+id, "source %q has no at; write the page or file it is", id)
-	}
-	if !dayShape.MatchString(source.Read) {
-		b.fail("sources."+id, "source %q: read %q is no day; write when it was read, like 2026-01-31", id, source.Read)
-	}
 }
 
 func (b *builder) buildReadOnly() {

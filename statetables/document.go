@@ -40,10 +40,12 @@ type Document struct {
 	Examples        []ExampleDoc         `yaml:"examples"`
 }
 
-// SourceDoc is where facts were read: At names the page or file, Read the day.
+// SourceDoc is where facts were read: At names the page or file, Read the day, and For the sections of the table, or parts
+// of them, that were read there. A fact with a source of its own names it in its place.
 type SourceDoc struct {
-	At   string `yaml:"at"`
-	Read string `yaml:"read"`
+	At   string   `yaml:"at"`
+	Read string   `yaml:"read"`
+	For  []string `yaml:"for"`
 }
 
 // AttestationDoc says why the status GET is known to observe only.
