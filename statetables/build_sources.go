@@ -30,7 +30,10 @@ func (d *Document) Supports(id string) []string {
 	document := reflect.ValueOf(*d)
 	for i := range document.NumField() {
 		section := document.Type().Field(i).Tag.Get("yaml")
-		found := append(named(d.Sources[id].For, section), citing(document.Field(i), section, id)...)
+		found := named(d.Sources[id].For, section)
+		if slices.Contains(citedSections, section) {
+			found = append(found, citing(document.Field(i), section, id)...)
+		}
 		slices.Sort(found)
 		places = append(places, slices.Compact(found)...)
 	}
@@ -71,12 +74,13 @@ func citing(value reflect.Value, place, id string) []string {
 
 func citingFields(value reflect.Value, place, id string) []string {
 	var found []string
-	for key, field := range fieldsByKey(value) {
-		if key == "source" && field.String() == id {
+	for i := range value.NumField() {
+		key := value.Type().Field(i).Tag.Get("yaml")
+		if key == "source" && value.Field(i).String() == id {
 			found = append(found, place)
 			continue
 		}
-		found = append(found, citing(field, join(place, key), id)...)
+		found = append(found, citing(value.Field(i), join(place, key), id)...)
 	}
 	return found
 }
@@ -139,8 +143,9 @@ func (b *builder) unsupported() []string {
 		if _, has := b.lines[section]; !has || places[section] {
 			continue
 		}
-		left := slices.DeleteFunc(b.partsOf(section), func(part string) bool { return places[part] })
-		if parts := b.partsOf(section); len(left) == len(parts) {
+		parts := b.partsOf(section)
+		left := slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return places[part] })
+		if len(left) == len(parts) {
 			left = []string{section}
 		}
 		missing = append(missing, left...)

@@ -179,6 +179,8 @@ func schemaRules() map[string]members {
 		"sources.*":        {required("at", "read")},
 		"sources.*.at":     filledIn,
 		"sources.*.read":   written(dayShape),
+		"sources.*.for":    {{"minItems", 1}, {"uniqueItems", true}},
+		"sources.*.for[]":  placeOfFacts(),
 		"read_only":        {{"anyOf", []members{{required("source")}, {required("tried")}}}},
 		"read_only.tried":  written(dayShape),
 		"params":           {keysWritten(nameShape)},
@@ -273,6 +275,13 @@ func schemaRules() map[string]members {
 			wire.AnswerServerError, wire.AnswerUnexpected, wire.AnswerMalformed),
 		"examples[].want.category": oneWordOf(append(categoryWords(), string(wire.CategoryUnknown))...),
 	}
+}
+
+// placeOfFacts is what a source may be for: a section, which an editor completes, or a part of one.
+func placeOfFacts() members {
+	sections := append(slices.Clone(factSections), citedSections...)
+	part := `^(?:` + strings.Join(sections, "|") + `)\.[^.]+$`
+	return members{{"anyOf", []members{oneWordOf(sections...), {{"pattern", part}}}}}
 }
 
 // requestedURL is how the URL of a request is written: http is for loopback only, and the query has a place of its own.

@@ -139,7 +139,7 @@ func (d describer) rateLimits() Subject {
 func (d describer) sources() Subject {
 	s := Subject{Name: "sources"}
 	for _, id := range slices.Sorted(maps.Keys(d.Sources)) {
-		s.add(code(id), "%s, read %s", d.Sources[id].At, d.Sources[id].Read)
+		s.add(code(id), "%s, read %s, for %s", d.Sources[id].At, d.Sources[id].Read, codes(d.Supports(id)))
 	}
 	return s
 }

@@ -91,6 +91,15 @@ func words(states []string) string {
 	return strings.Join(marked, ", ")
 }
 
+// codes marks each of some texts.
+func codes(texts []string) string {
+	marked := make([]string, len(texts))
+	for i, text := range texts {
+		marked[i] = code(text)
+	}
+	return strings.Join(marked, ", ")
+}
+
 // cited adds the name of a fact's source.
 func cited(text, source string) string {
 	if source == "" {

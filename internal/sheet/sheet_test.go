@@ -55,7 +55,7 @@ func factsOf(doc statetables.Document) []string {
 		facts = append(facts, hint.Read)
 	}
 	for id, source := range doc.Sources {
-		facts = append(facts, id, source.Read)
+		facts = append(append(facts, id, source.Read), source.For...)
 	}
 	for code, meaning := range doc.HTTPCodes {
 		facts = append(facts, code, meaning.Name, meaning.OnlyIf)
@@ -87,7 +87,9 @@ func TestFeatures(t *testing.T) {
 
 const odd = `provider: odd
 title: Odd | even
-sources: {a: {at: "https://docs.example.com/x_y, a page", read: 2026-01-31}, b: {at: github.com/a-b/c_d file.go at 0123abc, read: 2026-01-31}}
+sources:
+  a: {at: "https://docs.example.com/x_y, a page", read: 2026-01-31, for: [states, request.auth]}
+  b: {at: github.com/a-b/c_d file.go at 0123abc, read: 2026-01-31, for: [state]}
 read_only: {tried: 2026-01-30}
 request: {url: "https://odd.example.com/{job_id}", query: {"x-y": "1"}, auth: [{scheme: header, name: X-Key, prefix: Key}, {scheme: query, name: k}]}
 state: body.a[0]
@@ -112,8 +114,8 @@ func TestMarkdownOfOddTexts(t *testing.T) {
 		"  - success: `\"\"`, `two words`, `\"a,b\"`",
 		"  - pending: `*`",
 		"- **success**: requires nothing more: it is \\<always> there",
-		"  - `a`: <https://docs.example.com/x_y>, a page, read 2026-01-31",
-		"  - `b`: [github.com/a-b/c\\_d](https://github.com/a-b/c_d) file.go at 0123abc, read 2026-01-31",
+		"  - `a`: <https://docs.example.com/x_y>, a page, read 2026-01-31, for `request.auth`, `states`",
+		"  - `b`: [github.com/a-b/c\\_d](https://github.com/a-b/c_d) file.go at 0123abc, read 2026-01-31, for `state`",
 	} {
 		require.Contains(t, strings.Split(page.String(), "\n"), line)
 	}

@@ -28,7 +28,7 @@ func newOf(t *testing.T, url string) []string {
 // fills are what stands in the blanks of the skeletons, by how their lines begin; a line like another one takes the next.
 var fills = [][2]string{
 	{"title:", "title: Acme jobs"},
-	{"  docs:", "  docs: {at: the page, read: 2026-01-31}"},
+	{"    at:", "    at: the page"},
 	{"  url:", "  url: 'https://api.acme.example/jobs/{job_id}'"},
 	{"  origins:", "  origins: ['https://api.acme.example']"},
 	{"state:", "state: body.status"},

@@ -20,7 +20,7 @@ func (a *app) tablesShowCommand() *cobra.Command {
 		Use:   "show PROVIDER",
 		Short: "what a table says, and a spec to begin with",
 		Long: `Show tells what is polled and how, what each answer is read as, what proves a success, what a cancel does, and where all
-that was read: [docs] behind a fact names its source. Last comes a spec with the job of the table's examples, to copy.
+that was read: each source with the sections that were read there, and [docs] behind a fact of its own. Last comes a spec with the job of the table's examples, to copy.
 With --json the table stands under the keys of its file (see docs/state-tables.md).`,
 		Args: oneProvider,
 		RunE: func(_ *cobra.Command, args []string) error { return a.showTable(args[0], dir, asJSON) },

@@ -16,7 +16,7 @@ func table(provider string) string { return strings.ReplaceAll(exportTable, "PRO
 const exportTable = `provider: PROVIDER
 title: an export that nobody can cancel
 sources:
-  here: {at: "this test", read: 2026-11-29}
+  here: {at: "this test", read: 2026-11-29, for: [request, job_id, state, states, success_requires, result]}
 read_only: {source: here}
 request:
   url: "{status_url}"

@@ -57,6 +57,8 @@ var beyond = map[string]string{
 	"pattern_invalid":                  "RE2",
 	"cancel_of_unlisted_state":         "other places",
 	"source_not_listed":                "other places",
+	"source_for_nothing":               "other places",
+	"fact_without_source":              "other places",
 	"state_in_two_categories":          "other places",
 	"state_twice_when_case_is_ignored": "other places",
 	"example_job_impossible":           "examples",
