@@ -393,6 +393,7 @@ func (o *Operation) pollAgain(now time.Time) {
 // goOn closes the open escalation and acknowledges a reset that it spoke of.
 func (o *Operation) goOn() {
 	o.rec.Escalation, o.rec.RemindAt = nil, time.Time{}
+	o.renewNudges()
 	o.rec.Phase = wire.PhasePolling
 	if o.rec.Cancel != "" {
 		o.rec.Phase = wire.PhaseCancelling

@@ -59,6 +59,7 @@ func (o *Operation) escalate(now time.Time, reason wire.Reason, detail string, o
 	if o.rec.Cancel == wire.CancelWanted {
 		o.rec.Cancel = "" // the job ended before the cancel was sent: whether to send it is a new question
 	}
+	o.renewNudges() // people hear of one that comes while they decide
 	o.rec.Escalations++
 	o.rec.Phase = wire.PhaseEscalated
 	o.rec.Escalation = &wire.Escalation{

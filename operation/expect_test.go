@@ -32,6 +32,15 @@ func (e expect) check(t *testing.T, p *playedScript) {
 		e.checkOpening(t, p, where)
 	case "entry":
 		require.True(t, slices.ContainsFunc(p.entries, e.matches), where)
+	case "entries":
+		found := slices.Collect(func(yield func(wire.Entry) bool) {
+			for _, entry := range p.entries {
+				if (expect{l.rest(1)}).matches(entry) && !yield(entry) {
+					return
+				}
+			}
+		})
+		e.checkCount(t, len(found), where)
 	case "no":
 		require.False(t, slices.ContainsFunc(p.entries, expect{l.rest(1)}.matches), where)
 	case "outcome":
@@ -109,7 +118,7 @@ func outcomeFields(o wire.Outcome) map[string]string {
 		"raw_state": o.RawState, "file": o.Result["file"], "partial": strconv.FormatBool(o.Partial),
 		"notes": strings.Join(o.Notes, ","), "used": strconv.Itoa(o.StatusRequestsUsed),
 		"failures": strconv.Itoa(o.TransportFailuresUsed), "limited": strconv.Itoa(o.RateLimitedUsed),
-		"extensions": strconv.Itoa(o.ExtensionsUsed), "error": strings.TrimSpace(o.ProviderError.Code + " " + o.ProviderError.Message),
+		"extensions": strconv.Itoa(o.ExtensionsUsed), "nudges": strconv.Itoa(o.NudgesReceived), "error": strings.TrimSpace(o.ProviderError.Code + " " + o.ProviderError.Message),
 	}
 }
 

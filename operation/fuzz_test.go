@@ -3,6 +3,7 @@ package operation_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,6 +41,29 @@ func FuzzDecide(f *testing.F) {
 		require.True(t, reply.Accepted)
 		require.Nil(t, after.Escalation)
 		requireGrantInBounds(t, before.Limits, after.Limits)
+	})
+}
+
+// FuzzNudge: whatever arrives as a nudge plans a poll within the limits, or changes nothing but the audit and its own count.
+func FuzzNudge(f *testing.F) {
+	f.Add([]byte(`{"source":"webhook"}`), int64(3))
+	f.Add([]byte(`{"source":" "}`), int64(0))
+	f.Add([]byte("\xff{"), int64(2_400))
+	f.Fuzz(func(t *testing.T, payload []byte, after int64) {
+		op := opened(t, cancelTable(), func(s *wire.Spec) { s.Schedule.InitialDelaySeconds = new(0) })
+		now := polled(t, op, result(retryAfter(read("running"), 30)))
+		before := op.Record()
+		moment := now.Add(time.Duration(after%2400) * time.Second)
+		op.Nudge(moment, payload)
+		op.Nudge(moment, payload)
+		seen := op.Record()
+		require.Equal(t, 2, seen.Counters.NudgesReceived)
+		require.LessOrEqual(t, len(entriesOf(op, wire.EventNudged)), 1)
+		require.Equal(t, before.Limits, seen.Limits)
+		require.Nil(t, seen.Outcome)
+		require.False(t, seen.Poll.At.Before(now.Add(30*time.Second)), "R16")
+		require.False(t, seen.Poll.At.After(before.Poll.At), "a nudge never puts a poll off")
+		require.Zero(t, operation.VerifyChain("", op.Audit().Entries))
 	})
 }
 

@@ -307,10 +307,12 @@ func (o *Operation) annotate(word string) {
 // notSent takes in why a request did not leave. Its reservation stays used (R24).
 func (o *Operation) notSent(now time.Time, result wire.PollResult) {
 	o.note(wire.Entry{At: now, Event: wire.EventRequestNotSent, Reason: string(result.NotSent), Detail: result.Detail})
+	o.rec.Nudges.NotBefore = now.Add(o.minDelay())
 	switch result.NotSent { //nolint:exhaustive // the others are withheld's
 	case wire.NotSentTooLate:
-		// Nothing can leave before the deadline any more; Next escalates there.
-		o.rec.Poll = nil
+		// Nothing can leave before the deadline any more, nudged or not; Next escalates there.
+		deadline, _ := o.deadline()
+		o.rec.Poll, o.rec.Nudges.NotBefore = nil, later(o.rec.Nudges.NotBefore, deadline)
 	case wire.NotSentHistoryReset:
 		o.reset(now, result.RunID)
 	default:

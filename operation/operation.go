@@ -173,6 +173,7 @@ func (o *Operation) sendStatus(now, deadline time.Time) Command {
 	}
 	o.rec.Counters.StatusRequestsUsed++
 	o.rec.Poll = nil
+	o.rec.Nudges = wire.Nudges{}
 	o.inFlight = statusRequest
 	o.note(wire.Entry{At: now, Event: wire.EventRequestReserved})
 	return SendStatus{Request: o.pollRequest(deadline), StartBy: deadline, Summary: summary}

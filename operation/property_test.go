@@ -25,6 +25,7 @@ func TestProperties(t *testing.T) {
 		once.requireBounded(rt)
 		once.requireCausedWaits(rt)
 		once.requireOneCancelPerDecision(rt)
+		once.requireBoundedNudges(rt)
 		once.requireAudit(rt)
 
 		again := world.play(t, false)
@@ -45,6 +46,7 @@ type world struct {
 	answers   []timedAnswer
 	cancels   []wire.CancelResult
 	decisions []timedDecision
+	nudges    []time.Duration // each so long after the one before
 	down      []span
 	stopAt    time.Duration // 0: never
 	notice    time.Duration
@@ -69,6 +71,7 @@ func drawWorld(rt *rapid.T) world {
 		answers:   rapid.SliceOfN(rapid.Custom(drawAnswer), 1, 30).Draw(rt, "answers"),
 		cancels:   rapid.SliceOfN(rapid.Custom(drawCancel), 1, 3).Draw(rt, "cancels"),
 		decisions: rapid.SliceOfN(rapid.Custom(drawDecision), 0, 12).Draw(rt, "decisions"),
+		nudges:    rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) time.Duration { return drawDelay(rt, "nudge after", 300) }), 0, 12).Draw(rt, "nudges"),
 		notice:    rapid.SampledFrom([]time.Duration{0, time.Second, 10 * time.Minute}).Draw(rt, "notice"),
 		reset:     rapid.SampledFrom([]string{"", "", "", "", "eeeeeeee-0000-4000-8000-000000000001"}).Draw(rt, "reset"),
 	}
@@ -239,9 +242,39 @@ func (w world) play(t *testing.T, carry bool) *lived {
 	l.canceller = func(time.Time, wire.CancelRequest) (wire.CancelResult, time.Duration) {
 		return w.cancels[(len(l.cancels)-1)%len(w.cancels)], 3 * time.Second
 	}
-	l.person = w.people(t, l)
+	l.person = firstOf(w.people(t, l), w.nudgers())
 	l.run(t)
 	return l
+}
+
+// firstOf lets two act, whoever is due first; the first of them where both are.
+func firstOf(a, b func(*shell) (time.Time, func())) func(*shell) (time.Time, func()) {
+	return func(s *shell) (time.Time, func()) {
+		at, act := a(s)
+		if other, nudge := b(s); act == nil || nudge != nil && other.Before(at) {
+			return other, nudge
+		}
+		return at, act
+	}
+}
+
+// nudgers nudge one after the other, every third time with something that cannot be read.
+func (w world) nudgers() func(*shell) (time.Time, func()) {
+	i, last := 0, start
+	return func(s *shell) (time.Time, func()) {
+		if i == len(w.nudges) {
+			return time.Time{}, nil
+		}
+		at := last.Add(w.nudges[i])
+		return at, func() {
+			i, last = i+1, at
+			payload := `{"source":"webhook"}`
+			if i%3 == 0 {
+				payload = `{"source":`
+			}
+			s.op.Nudge(s.now, []byte(payload))
+		}
+	}
 }
 
 // asksFor is the earliest time that an answer allows: no request of these worlds comes a hundred years later.
@@ -377,6 +410,36 @@ func (l *lived) requireCausedWaits(t require.TestingT) {
 // requireOneCancelPerDecision: a cancel request is one person's decision (R43).
 func (l *lived) requireOneCancelPerDecision(t require.TestingT) {
 	require.LessOrEqual(t, len(l.cancels), l.cancelling)
+}
+
+// requireBoundedNudges: between two requests, and during each question, one nudge counts and one that cannot be read is
+// noted; none ever brings the last request forward.
+func (l *lived) requireBoundedNudges(t require.TestingT) {
+	counted, unreadable := 0, 0
+	for _, entry := range l.entries {
+		switch {
+		case entry.Event == wire.EventRequestReserved, entry.Event == wire.EventEscalated, entry.Event == wire.EventDecisionApplied:
+			counted, unreadable = 0, 0
+		case entry.Event == wire.EventNudged && entry.Reason == string(wire.NudgeUnparsable):
+			unreadable++
+		case entry.Event == wire.EventNudged:
+			counted++
+		case entry.DelaySource == wire.DelayNudge:
+			require.Less(t, entry.StatusRequestsUsed+1, entry.MaxStatusRequests, "the last request was brought forward")
+		}
+		require.LessOrEqual(t, max(counted, unreadable), 1)
+	}
+	require.LessOrEqual(t, count(l.entries, wire.EventNudged), l.outcome.NudgesReceived)
+}
+
+func count(entries []wire.Entry, event wire.Event) int {
+	n := 0
+	for _, entry := range entries {
+		if entry.Event == event {
+			n++
+		}
+	}
+	return n
 }
 
 // requireAudit: the chain holds, counts what the outcome counts, and gives every opening an id of its own.

@@ -55,7 +55,7 @@ func (o *Operation) planNext(now time.Time, guidance wire.Guidance, rateLimited 
 	case !o.rec.ProviderMinimum.Before(deadline):
 		o.stop(now, wire.ReasonRetryAfterExceedsDeadline, timestamp(o.rec.ProviderMinimum))
 	default:
-		o.schedule(now, o.nextCandidate(now, deadline, guidance, rateLimited))
+		o.schedule(now, o.hurry(now, o.nextCandidate(now, deadline, guidance, rateLimited)))
 	}
 }
 
@@ -114,9 +114,12 @@ func (o *Operation) schedule(now time.Time, next candidate) {
 		}
 		next = look
 	}
+	o.plan(now, next, next.source == wire.DelayCatchUp)
+}
+
+func (o *Operation) plan(now time.Time, next candidate, caughtUp bool) {
 	o.rec.Poll = &wire.PlannedPoll{
-		At: next.at, Source: next.source, RawDelaySeconds: int64(o.rawDelay() / time.Second),
-		CaughtUp: next.source == wire.DelayCatchUp,
+		At: next.at, Source: next.source, RawDelaySeconds: int64(o.rawDelay() / time.Second), CaughtUp: caughtUp,
 	}
 	o.note(wire.Entry{At: now, Event: wire.EventPollPlanned, NextPollAt: &next.at, DelaySource: next.source})
 }

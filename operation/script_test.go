@@ -382,12 +382,16 @@ func (s *script) people(t *testing.T) func(*shell) (time.Time, func()) {
 	}
 }
 
-// do is one act: "stop", or "decide|extend|cancel <kind> name=value ...". What a complete decision needs is filled in;
+// do is one act: "stop", "nudge ...", or "decide|extend|cancel <kind> name=value ...". What a complete decision needs is filled in;
 // escalation=1 names the first opening, "name=" leaves the field empty, raw=... is sent as it stands.
 func (s *shell) do(t *testing.T, l line) {
 	t.Helper()
 	if l.word(0) == "stop" {
 		s.op.StopWaiting()
+		return
+	}
+	if l.word(0) == "nudge" {
+		s.nudge(t, l)
 		return
 	}
 	plain := wire.DecisionKind("")
@@ -417,6 +421,20 @@ func (s *shell) do(t *testing.T, l line) {
 		payload = []byte(raw)
 	}
 	_, _ = s.op.Decide(s.now, payload, plain) // the audit has the refusal
+}
+
+// nudge is "nudge [xN] source=...": so many of them at once; raw=... is sent as it stands.
+func (s *shell) nudge(t *testing.T, l line) {
+	t.Helper()
+	times, _ := repeats(t, l.rest(1))
+	payload, err := json.Marshal(l.values)
+	require.NoError(t, err)
+	if raw, ok := l.values["raw"]; ok {
+		payload = []byte(raw)
+	}
+	for range times {
+		s.op.Nudge(s.now, payload)
+	}
 }
 
 func duration(t *testing.T, text string) time.Duration {

@@ -13,7 +13,7 @@ func Story(e wire.Entry) string {
 	return storyLine(e, sentence(e))
 }
 
-// StoryOf renders entries that follow each other. An answer and the poll that was planned because of it are one line:
+// StoryOf renders entries that follow each other. An answer or a nudge and the poll that was planned because of it are one line:
 // "10:20:14 polled, state running, next poll 10:20:31 from local_backoff (3 of 12)".
 func StoryOf(entries []wire.Entry) []string {
 	lines := make([]string, 0, len(entries))
@@ -25,17 +25,28 @@ func StoryOf(entries []wire.Entry) []string {
 		line := Story(e)
 		if planned, ok := plannedBy(entries[i:]); ok {
 			told[i+planned] = true
-			line = storyLine(e, answerSentence(e)+", "+sentence(entries[i+planned]))
+			line = storyLine(e, causeSentence(e)+", "+sentence(entries[i+planned]))
 		}
 		lines = append(lines, line)
 	}
 	return lines
 }
 
-// plannedBy finds the poll that the first entry, an answer, led to.
+// causeSentence is an answer or a nudge without the counts that its plan will tell.
+func causeSentence(e wire.Entry) string {
+	if e.Event == wire.EventNudged {
+		return sentence(e)
+	}
+	return answerSentence(e)
+}
+
+// plannedBy finds the poll that the first entry, an answer or a nudge, led to.
 func plannedBy(entries []wire.Entry) (int, bool) {
 	answer := entries[0]
-	if answer.Event != wire.EventResponseReceived && answer.Event != wire.EventRequestLost {
+	switch {
+	case answer.Event == wire.EventResponseReceived, answer.Event == wire.EventRequestLost:
+	case answer.Event == wire.EventNudged && answer.Reason == string(wire.NudgeFollowed):
+	default:
 		return 0, false
 	}
 	for i, e := range entries[1:] {
@@ -107,8 +118,29 @@ func peopleSentence(e wire.Entry) string {
 		return notifiedSentence(e)
 	case wire.EventClosed:
 		return "closed " + reasonText(wire.Reason(e.Reason), e.Detail)
+	case wire.EventNudged:
+		return nudgedSentence(e)
 	default:
 		return strings.ReplaceAll(string(e.Event), "_", " ")
+	}
+}
+
+func nudgedSentence(e wire.Entry) string {
+	switch wire.NudgeEffect(e.Reason) {
+	case wire.NudgeFollowed:
+		return "nudged by " + e.Detail
+	case wire.NudgeInFlight:
+		return "nudged by " + e.Detail + " while a request is under way: the next one follows as soon as it may"
+	case wire.NudgeNotSooner:
+		return "nudged by " + e.Detail + ": the next poll cannot be sooner"
+	case wire.NudgeLastRequest:
+		return "nudged by " + e.Detail + ": the last request keeps its time"
+	case wire.NudgeEscalated:
+		return "nudged by " + e.Detail + ": nothing is sent while a question is open"
+	case wire.NudgeUnparsable:
+		return "nudge not followed: " + e.Detail
+	default:
+		return "nudged by " + e.Detail + ": " + e.Reason
 	}
 }
 

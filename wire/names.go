@@ -17,6 +17,8 @@ const (
 	// SignalExtend and SignalCancel carry a Decision without its kind, for people at the plain Temporal command line.
 	SignalExtend = "extend"
 	SignalCancel = "cancel"
+	// SignalNudge carries a Nudge: something outside says that the job may have changed.
+	SignalNudge = "nudge"
 
 	// QueryOperation answers an OperationView.
 	QueryOperation = "operation"

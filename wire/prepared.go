@@ -59,6 +59,8 @@ type Counters struct {
 	TransportFailuresUsed int `json:"transport_failures_used"`
 	RateLimitedUsed       int `json:"rate_limited_used"`
 	ExtensionsUsed        int `json:"extensions_used"`
+	// NudgesReceived counts the nudges of a wait, whatever became of them. The audit has the first one of each interval.
+	NudgesReceived int `json:"nudges_received,omitempty"`
 }
 
 // Pace is the schedule after the spec, the table's advice, cap and floor, and the defaults were put together.

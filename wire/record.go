@@ -38,6 +38,8 @@ type Record struct {
 	// Cancel is empty when no cancel was decided; CancelDetail says in a word how the provider took it.
 	Cancel       CancelState `json:"cancel,omitempty"`
 	CancelDetail string      `json:"cancel_detail,omitempty"`
+	// Nudges is what became of nudges since the last request left.
+	Nudges Nudges `json:"nudges,omitzero"`
 	// ProviderMinimum is the time before which the provider does not want to be asked.
 	ProviderMinimum time.Time `json:"provider_minimum,omitzero"`
 	// FinalLookFor is the deadline for which the one final look was planned.
@@ -74,6 +76,16 @@ type Terminal struct {
 	Category Category `json:"category"`
 	// Unproven says that the success lacked its proof.
 	Unproven bool `json:"unproven,omitempty"`
+}
+
+// Nudges bound what nudges do between two requests: one counts, and one that cannot be read is noted.
+type Nudges struct {
+	Counted bool `json:"counted,omitempty"`
+	Refused bool `json:"refused,omitempty"`
+	// Hurry says that one came while a request was under way: the poll after its answer comes as soon as it may.
+	Hurry bool `json:"hurry,omitempty"`
+	// NotBefore is set by a request that did not leave: min_delay keeps away from that one as well.
+	NotBefore time.Time `json:"not_before,omitzero"`
 }
 
 // PlannedPoll is the next status request.

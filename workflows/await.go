@@ -138,7 +138,7 @@ func (a *await) run() (*wire.Outcome, error) {
 // takeIn hands everything that has arrived to the core. Decisions come before answers and timers, whatever the order of
 // their events: an answer given in the same moment as a lapse counts (R40).
 func (a *await) takeIn() {
-	a.inbox.drain(a.decide)
+	a.inbox.drain(a.decide, a.nudged)
 	if a.root.Err() != nil {
 		a.op.StopWaiting()
 	}
@@ -154,6 +154,8 @@ func (a *await) takeIn() {
 func (a *await) decide(payload []byte, kind wire.DecisionKind) (wire.DecisionReply, *wire.Refusal) {
 	return a.op.Decide(workflow.Now(a.ctx), payload, kind)
 }
+
+func (a *await) nudged(payload []byte) { a.op.Nudge(workflow.Now(a.ctx), payload) }
 
 // wait sleeps until the given time or until something arrives, whichever is first.
 func (a *await) wait(command operation.Wait) error {
@@ -229,7 +231,7 @@ func (a *await) neverBegan() (*wire.Outcome, error) {
 func (a *await) fail(err error) error {
 	a.inbox.drain(func([]byte, wire.DecisionKind) (wire.DecisionReply, *wire.Refusal) {
 		return wire.DecisionReply{}, &wire.Refusal{Reason: wire.RefusalNotOpen, Detail: "the wait did not begin"}
-	})
+	}, func([]byte) {})
 	if unfinished := a.handlersReturn(); unfinished != nil {
 		return unfinished
 	}

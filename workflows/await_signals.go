@@ -8,11 +8,11 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// inbox holds the decisions that have arrived and were not handed to the core yet. Signals are received raw: a typed one
-// with a wrong type would be dropped without a word.
+// inbox holds what has arrived and was not handed to the core yet: decisions, and nudges behind them. Signals are received
+// raw: a typed one with a wrong type would be dropped without a word.
 type inbox struct {
-	decide, cancel, extend workflow.ReceiveChannel
-	updates                []*update
+	decide, cancel, extend, nudge workflow.ReceiveChannel
+	updates                       []*update
 }
 
 // update is a decision whose sender waits for the answer.
@@ -31,43 +31,50 @@ func openInbox(ctx workflow.Context) inbox {
 		decide: workflow.GetSignalChannel(ctx, wire.SignalDecide),
 		cancel: workflow.GetSignalChannel(ctx, wire.SignalCancel),
 		extend: workflow.GetSignalChannel(ctx, wire.SignalExtend),
+		nudge:  workflow.GetSignalChannel(ctx, wire.SignalNudge),
 	}
 }
 
 func (i *inbox) waiting() bool {
-	return i.decide.Len() > 0 || i.cancel.Len() > 0 || i.extend.Len() > 0 || len(i.updates) > 0
+	return i.decide.Len() > 0 || i.cancel.Len() > 0 || i.extend.Len() > 0 || len(i.updates) > 0 || i.nudge.Len() > 0
 }
 
 // drain hands over everything that waits, in the one order that does not depend on the order of arrival between names:
-// decide, cancel, extend, updates (R40).
-func (i *inbox) drain(handle handler) {
-	drainSignal(i.decide, "", handle)
-	drainSignal(i.cancel, wire.DecisionCancel, handle)
-	drainSignal(i.extend, wire.DecisionExtend, handle)
+// decide, cancel, extend, updates, nudge (R40).
+func (i *inbox) drain(handle handler, nudge func(payload []byte)) {
+	drainDecisions(i.decide, "", handle)
+	drainDecisions(i.cancel, wire.DecisionCancel, handle)
+	drainDecisions(i.extend, wire.DecisionExtend, handle)
 	for _, update := range i.updates {
 		update.reply, update.refusal = handle(update.payload, "")
 		update.done = true
 	}
 	i.updates = nil
+	drainSignal(i.nudge, nudge)
+}
+
+// drainDecisions hands over the decisions of one signal. Who sends a signal hears nothing; the audit holds the answer.
+func drainDecisions(channel workflow.ReceiveChannel, kind wire.DecisionKind, handle handler) {
+	drainSignal(channel, func(payload []byte) { _, _ = handle(payload, kind) })
 }
 
 // drainSignal never blocks. Receive would, behind a signal that the worker's converter cannot open, and with it every timer
 // and deadline of the wait.
-func drainSignal(channel workflow.ReceiveChannel, kind wire.DecisionKind, handle handler) {
+func drainSignal(channel workflow.ReceiveChannel, take func(payload []byte)) {
 	for waiting := channel.Len(); waiting > 0; waiting = channel.Len() {
 		var raw converter.RawValue
 		received := channel.ReceiveAsync(&raw)
 		// Those that the worker's converter cannot open are passed over by the SDK; they are refused like any other that cannot
-		// be read. Who sends a signal hears nothing; the audit holds the answer.
+		// be read.
 		skipped := waiting - channel.Len()
 		if received {
 			skipped--
 		}
 		for range skipped {
-			_, _ = handle(nil, kind)
+			take(nil)
 		}
 		if received {
-			_, _ = handle(raw.Payload().GetData(), kind)
+			take(raw.Payload().GetData())
 		}
 	}
 }
