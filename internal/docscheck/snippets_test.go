@@ -142,6 +142,18 @@ func startOrJoin(ctx context.Context, c client.Client, spec wire.Spec) (client.W
 
 // docs: end
 
+// docs: nudge
+func changed(ctx context.Context, c client.Client, jobID string) error {
+	id := wire.WorkflowID("openai-batch", "org-42", jobID)
+	err := c.SignalWorkflow(ctx, id, "", wire.SignalNudge, wire.Nudge{Source: "webhook of org-42"})
+	if errors.As(err, new(*serviceerror.NotFound)) {
+		return nil // nobody waits for this job, or no longer
+	}
+	return err
+}
+
+// docs: end
+
 // docs: codec
 func dial(codec converter.PayloadCodec) (client.Client, error) {
 	return client.Dial(client.Options{

@@ -91,7 +91,7 @@ func writeOutcome(to io.Writer, o wire.Outcome) error {
 	f.add("last state", "%s", o.RawState)
 	f.add("result", "%s", resultText(o))
 	f.add("provider says", "%s", strings.TrimSpace(o.ProviderError.Code+" "+o.ProviderError.Message))
-	f.add("requests", "%d used%s", o.StatusRequestsUsed, answersText(o.Answers))
+	f.add("requests", "%d used%s%s", o.StatusRequestsUsed, answersText(o.Answers), nudgesText(o.NudgesReceived))
 	f.add("waited", "%s, from %s to %s", operation.Span(o.ClosedAt.Sub(o.OpenedAt)), stamp(o.OpenedAt), stamp(o.ClosedAt))
 	f.add("decided by", "%s", o.DecidedBy)
 	f.add("notes", "%s", strings.Join(o.Notes, ", "))
@@ -138,6 +138,17 @@ func answersText(answers map[string]int) string {
 		return ""
 	}
 	return ": " + strings.Join(parts, ", ")
+}
+
+func nudgesText(received int) string {
+	switch received {
+	case 0:
+		return ""
+	case 1:
+		return ", 1 nudge"
+	default:
+		return fmt.Sprintf(", %d nudges", received)
+	}
 }
 
 // writeTable aligns rows, the first of which is the heading.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
@@ -170,6 +171,14 @@ func polling() []wait {
 		{name: "success", script: waittest.Script(
 			waittest.State("queued"), waittest.Status(503).RetryAfter("2"), waittest.State("running").RetryAfter("Wed, 21 Oct 2015 07:28:00 GMT"),
 			waittest.State("running").PollAfter(2), done)},
+		{
+			name: "nudged", script: waittest.Script(waittest.State("running").RetryAfter("2"), waittest.State("running"), done),
+			spec: func(spec *wire.Spec) {
+				spec.Schedule = wire.Schedule{InitialDelaySeconds: new(0), BaseDelaySeconds: new(3600), MaxDelaySeconds: new(3600)}
+				spec.DeadlineAt = time.Now().Add(5 * time.Hour)
+			},
+			people: nudged,
+		},
 		{name: "provider_failure", script: waittest.Script(waittest.State("running"), waittest.Failed("E42", "disk full"))},
 		{name: "wait_cancelled", script: waittest.Script(waittest.State("running")), people: func(ctx context.Context, b *bed.Bed, run client.WorkflowRun) error {
 			if _, err := b.Provider.AwaitRequests(ctx, "wait_cancelled", 2); err != nil {
@@ -178,6 +187,25 @@ func polling() []wait {
 			return b.Client.CancelWorkflow(ctx, run.GetID(), "")
 		}},
 	}
+}
+
+// nudged nudges several times after each of the first two answers, and once with something that is no nudge.
+func nudged(ctx context.Context, b *bed.Bed, run client.WorkflowRun) error {
+	for polled := 1; polled <= 2; polled++ {
+		_, err := b.Until(ctx, run, func(view wire.OperationView) bool {
+			return view.NextPollAt != nil && view.Counters.StatusRequestsUsed == polled
+		})
+		if err != nil {
+			return err
+		}
+		for _, payload := range []any{"now", wire.Nudge{Source: "webhook"}, wire.Nudge{Source: "webhook"}} {
+			err := b.Client.SignalWorkflow(ctx, run.GetID(), "", wire.SignalNudge, payload)
+			if err != nil && !errors.As(err, new(*serviceerror.NotFound)) { // the nudge before it may have led to the end
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func stops() []wait {
