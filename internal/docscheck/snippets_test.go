@@ -279,6 +279,7 @@ var (
 	_ = newPlugin
 	_ = monthlyReport
 	_ = startOrJoin
+	_ = changed
 	_ = dial
 	_ = record
 

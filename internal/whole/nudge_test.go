@@ -28,7 +28,9 @@ func TestFloodOfNudges(t *testing.T) {
 			spec.Schedule.MinDelaySeconds = new(5)
 		},
 	}.begin(t)
-	w.until(func(view wire.OperationView) bool { return view.NextPollAt != nil && view.Counters.StatusRequestsUsed == 1 })
+	w.until(func(view wire.OperationView) bool {
+		return view.NextPollAt != nil && view.Counters.StatusRequestsUsed == 1
+	})
 	for range 60 {
 		w.signal(wire.SignalNudge, wire.Nudge{Source: "webhook"})
 	}
@@ -56,7 +58,9 @@ func planned(entries []wire.Entry, source wire.DelaySource) int {
 func TestNudgeAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	w := plan{job: "d5", spec: slowSchedule, script: waittest.Script(waittest.State("running"), result("d5"))}.begin(t)
-	w.until(func(view wire.OperationView) bool { return view.NextPollAt != nil && view.Counters.StatusRequestsUsed == 1 })
+	w.until(func(view wire.OperationView) bool {
+		return view.NextPollAt != nil && view.Counters.StatusRequestsUsed == 1
+	})
 	w.signal(wire.SignalNudge, wire.Nudge{Source: "webhook"})
 	outcome := w.outcome()
 	require.Equal(t, wire.StatusSucceeded, outcome.Status)
