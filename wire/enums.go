@@ -121,6 +121,14 @@ const (
 	DecisionRefuse         DecisionKind = "refuse"
 )
 
+// DecisionKinds lists every kind of decision.
+func DecisionKinds() []DecisionKind {
+	return []DecisionKind{
+		DecisionExtend, DecisionTreatAsPending, DecisionUseCredential, DecisionCancel, DecisionAcceptResult, DecisionClose,
+		DecisionRefuse,
+	}
+}
+
 // RefusalReason says why a decision was not applied.
 type RefusalReason string
 

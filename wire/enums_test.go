@@ -1,6 +1,10 @@
 package wire_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,4 +33,24 @@ func TestRefusalIsOneLine(t *testing.T) {
 	require.EqualError(t, &wire.Refusal{Reason: wire.RefusalLost}, "decision refused: lost")
 	require.EqualError(t, &wire.Refusal{Reason: wire.RefusalOutOfBounds, Detail: "seconds is 1, at least 2 are needed"},
 		"decision refused: out_of_bounds: seconds is 1, at least 2 are needed")
+}
+
+// TestDecisionKinds: the list has every kind that this package names.
+func TestDecisionKinds(t *testing.T) {
+	t.Parallel()
+	parsed, err := parser.ParseFile(token.NewFileSet(), "enums.go", nil, 0)
+	require.NoError(t, err)
+	var named []wire.DecisionKind
+	ast.Inspect(parsed, func(node ast.Node) bool {
+		if spec, ok := node.(*ast.ValueSpec); ok {
+			if kind, ok := spec.Type.(*ast.Ident); ok && kind.Name == "DecisionKind" {
+				word, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+				require.NoError(t, err)
+				named = append(named, wire.DecisionKind(word))
+			}
+		}
+		return true
+	})
+	require.NotEmpty(t, named)
+	require.ElementsMatch(t, named, wire.DecisionKinds())
 }

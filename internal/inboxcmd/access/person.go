@@ -1,0 +1,84 @@
+// Package access knows who uses the inbox and what they may see and answer: people are known by an OpenID provider, by a
+// trusted proxy, or are the one who started a server for this machine alone.
+package access
+
+import (
+	"errors"
+	"net/http"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxName is the longest name of a person, in characters, as decisions have it; maxGroups bounds what a sign-in may claim.
+const (
+	maxName   = 256
+	maxGroups = 1000
+)
+
+// Person is who sends a request.
+type Person struct {
+	// Name stands as decided_by in decisions. 1 to 256 printable characters.
+	Name string
+	// Groups are what the sign-in says they belong to.
+	Groups []string
+}
+
+func (p Person) validate() error {
+	switch {
+	case p.Name == "":
+		return errors.New("the name is empty")
+	case utf8.RuneCountInString(p.Name) > maxName:
+		return errors.New("the name is longer than 256 characters")
+	case !printable(p.Name):
+		return errors.New("the name has characters that cannot be printed")
+	case len(p.Groups) > maxGroups:
+		return errors.New("there are more than 1000 groups")
+	default:
+		return nil
+	}
+}
+
+func printable(text string) bool {
+	for _, r := range text {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// Mode is how people are known.
+type Mode string
+
+// The modes.
+const (
+	ModeLocal Mode = "local"
+	ModeProxy Mode = "proxy"
+	ModeOIDC  Mode = "oidc"
+)
+
+// Gate tells who sends a request.
+type Gate interface {
+	Mode() Mode
+	// Identify is who sends a request. A *NobodyError says why nobody is known, and where to sign in.
+	Identify(r *http.Request) (Person, error)
+	// Mount adds the paths that signing in and out need.
+	Mount(mux *http.ServeMux)
+}
+
+// NobodyError is a request of which nobody is known to have sent it.
+type NobodyError struct {
+	// Because says it in words for the person.
+	Because string
+	// SignIn is where to go; empty where a person can do nothing.
+	SignIn string
+}
+
+func (e *NobodyError) Error() string { return e.Because }
+
+// The paths of signing in and out.
+const (
+	PathSignIn   = "/auth/sign-in"
+	PathCallback = "/auth/callback"
+	PathSignOut  = "/auth/sign-out"
+)

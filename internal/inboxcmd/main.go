@@ -1,0 +1,115 @@
+// Package inboxcmd is the inbox as a command: a web server for the people who answer the questions of waits.
+package inboxcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/jobwait/jobwait/internal/connect"
+	"github.com/jobwait/jobwait/internal/inboxcmd/web"
+	"github.com/jobwait/jobwait/internal/waits"
+)
+
+const (
+	// headerTimeout and idleTimeout bound what a connection that sends nothing costs. Answers are not bounded as a whole:
+	// live updates last.
+	headerTimeout, bodyTimeout, idleTimeout = 10 * time.Second, 30 * time.Second, 2 * time.Minute
+	maxHeaderBytes                          = 64 << 10
+	// stopTimeout is how long answers that are being sent to Temporal may go on after a signal.
+	stopTimeout = 35 * time.Second
+)
+
+// Main runs the command and ends the process with its exit code.
+func Main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(exitCode(err, os.Stderr))
+}
+
+func exitCode(err error, stderr io.Writer) int {
+	switch {
+	case err == nil, errors.Is(err, pflag.ErrHelp):
+		return 0
+	case errors.As(err, new(usageError)):
+		report(stderr, err, "inbox --help lists the flags")
+		return 2
+	case errors.As(err, new(*connect.UnreachableError)):
+		report(stderr, err, "start a server with `temporal server start-dev`, or set TEMPORAL_ADDRESS")
+		return 1
+	default:
+		report(stderr, err, "")
+		return 1
+	}
+}
+
+func report(stderr io.Writer, err error, hint string) {
+	_, _ = fmt.Fprintln(stderr, "jobwait: error:", err)
+	if hint != "" {
+		_, _ = fmt.Fprintln(stderr, "jobwait: hint:", hint)
+	}
+}
+
+// run serves until the context ends. Whatever can be wrong with flags and files is found before it connects.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	config, err := parse(args, stdout)
+	if err != nil {
+		return err
+	}
+	logger := config.logger(stderr)
+	options, err := config.options(logger)
+	if err != nil {
+		return err
+	}
+	settings, err := connect.Options(logger, true)
+	if err != nil {
+		return err
+	}
+	c, err := connect.Dial(ctx, settings)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	options.Waits = waits.New(c, settings.DataConverter)
+	pages, err := web.New(options)
+	if err != nil {
+		return err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", config.addr)
+	if err != nil {
+		return fmt.Errorf("--addr %s: %w", config.addr, err)
+	}
+	for _, line := range config.greeting(listener.Addr(), settings.HostPort, settings.Namespace) {
+		_, _ = fmt.Fprintln(stdout, line)
+	}
+	return serve(ctx, listener, pages)
+}
+
+// serve ends when the context does, after what people have sent is answered.
+func serve(ctx context.Context, listener net.Listener, pages *web.Server) error {
+	server := &http.Server{
+		Handler: pages, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+	}
+	server.RegisterOnShutdown(pages.Close)
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("the inbox cannot go on: %w", err)
+	case <-ctx.Done():
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	return server.Shutdown(ending)
+}

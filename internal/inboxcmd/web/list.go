@@ -1,0 +1,223 @@
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/jobwait/jobwait/internal/inboxcmd/access"
+	"github.com/jobwait/jobwait/internal/inboxcmd/listing"
+	"github.com/jobwait/jobwait/wire"
+)
+
+// tab is one of the three lists.
+type tab string
+
+const (
+	tabDecide  tab = "decide"
+	tabWaiting tab = "waiting"
+	tabClosed  tab = "closed"
+)
+
+var tabs = []struct {
+	tab         tab
+	path, title string
+}{
+	{tabDecide, "/", "Waiting for a decision"},
+	{tabWaiting, "/waiting", "Waiting for providers"},
+	{tabClosed, "/closed", "Closed"},
+}
+
+// ask is what one page of a list is to show.
+type ask struct {
+	tab    tab
+	filter listing.Filter
+	// nothing says that no wait that may be seen passes the filter.
+	nothing                          bool
+	provider, account, reason, place string
+}
+
+// maxField bounds what a filter may name; ids have 256 characters.
+const maxField = 1024
+
+var reasonWord = regexp.MustCompile(`^[a-z_]{1,64}$`)
+
+// ask reads a filter and narrows it to what the person may see.
+func (s *Server) ask(r *http.Request, t tab, who access.Person) (ask, error) {
+	query := r.URL.Query()
+	a := ask{
+		tab: t, provider: strings.TrimSpace(query.Get("provider")), account: strings.TrimSpace(query.Get("account")),
+		reason: query.Get("reason"), place: query.Get("from"),
+	}
+	switch {
+	case t != tabDecide && t != tabWaiting && t != tabClosed:
+		return ask{}, fmt.Errorf("%q is not a list", t)
+	case len(a.provider) > maxField || len(a.account) > maxField:
+		return ask{}, errors.New("the provider or the account is too long")
+	case a.account != "" && a.provider == "":
+		return ask{}, errors.New("an account is one at a provider: name the provider, too")
+	case a.reason != "" && !reasonWord.MatchString(a.reason):
+		return ask{}, fmt.Errorf("%q is not a reason", a.reason)
+	}
+	a.filter = listing.Filter{Reason: wire.Reason(a.reason)}
+	a.filter.Prefixes, a.nothing = narrowed(s.options.Policy.ScopeOf(who), a.prefix())
+	return a, nil
+}
+
+// prefix begins the workflow ids of the filter; empty: any.
+func (a ask) prefix() string {
+	switch {
+	case a.provider == "":
+		return ""
+	case a.account == "":
+		return access.ProviderPrefix(a.provider)
+	default:
+		return access.AccountPrefix(a.provider, a.account)
+	}
+}
+
+// narrowed is what both a scope and a prefix let through.
+func narrowed(scope access.Scope, prefix string) (prefixes []string, nothing bool) {
+	switch {
+	case scope.All && prefix == "":
+		return nil, false
+	case scope.All:
+		return []string{prefix}, false
+	}
+	for _, one := range scope.Prefixes {
+		switch {
+		case strings.HasPrefix(one, prefix):
+			prefixes = append(prefixes, one)
+		case strings.HasPrefix(prefix, one):
+			prefixes = append(prefixes, prefix)
+		}
+	}
+	return prefixes, len(prefixes) == 0
+}
+
+// key is the same for those who see the same list.
+func (a ask) key() string {
+	return strings.Join([]string{string(a.tab), a.reason, a.place, strings.Join(a.filter.Prefixes, "\n")}, "\x00")
+}
+
+// link is the address of this list with another place or another tab.
+func (a ask) link(path, place string) string {
+	query := url.Values{}
+	for name, value := range map[string]string{"provider": a.provider, "account": a.account, "reason": a.reason, "from": place} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if len(query) == 0 {
+		return path
+	}
+	return path + "?" + query.Encode()
+}
+
+// found is a list as the server has it.
+type found struct {
+	page     listing.Page
+	totals   listing.Totals
+	deciding int64
+	// unregistered says that nobody knows which waits ask.
+	unregistered bool
+}
+
+// find reads a list and counts the others, all at once.
+func (s *Server) find(ctx context.Context, a ask) (found, error) {
+	if a.nothing {
+		return found{}, nil
+	}
+	var f found
+	var listed error
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		f.page, listed = s.page(ctx, a)
+		return unlessUnregistered(listed)
+	})
+	group.Go(func() (err error) {
+		f.totals, err = s.lister.Totals(ctx, a.filter)
+		return unlessUnregistered(err)
+	})
+	group.Go(func() (err error) {
+		f.deciding, err = s.lister.Deciding(ctx, listing.Filter{Prefixes: a.filter.Prefixes})
+		return unlessUnregistered(err)
+	})
+	err := group.Wait()
+	f.unregistered = errors.Is(listed, listing.ErrUnregistered)
+	return f, err
+}
+
+func unlessUnregistered(err error) error {
+	if errors.Is(err, listing.ErrUnregistered) {
+		return nil
+	}
+	return err
+}
+
+func (s *Server) page(ctx context.Context, a ask) (listing.Page, error) {
+	switch a.tab {
+	case tabWaiting:
+		return s.lister.Waiting(ctx, a.filter, a.place, pageSize)
+	case tabClosed:
+		return s.lister.Closed(ctx, a.filter, a.place, pageSize)
+	case tabDecide:
+		return s.lister.Urgent(ctx, a.filter, time.Now(), a.place, pageSize)
+	default:
+		return listing.Page{}, fmt.Errorf("%q is not a list", a.tab)
+	}
+}
+
+// cached reads a list at most once in a while for all who look at it.
+func (s *Server) cached(ctx context.Context, a ask) (found, error) {
+	return s.lists.get(ctx, a.key(), func(ctx context.Context) (found, error) { return s.find(ctx, a) })
+}
+
+// probeList tells versions of a list.
+func (s *Server) probeList(a ask) probe {
+	return func(ctx context.Context) (string, error) {
+		f, err := s.cached(ctx, a)
+		return f.version(), err
+	}
+}
+
+// version changes with what a page shows.
+func (f found) version() string {
+	sum := sha256.New()
+	_, _ = fmt.Fprintln(sum, f.totals, f.deciding, f.unregistered, f.page.Next == "")
+	for _, row := range f.page.Rows {
+		_, _ = fmt.Fprintln(sum, row.WorkflowID, row.RunID, row.Phase, row.Reason, row.DecideBy.UnixMilli(), row.Status)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
+}
+
+// showList draws one of the lists.
+func (s *Server) showList(t tab) page {
+	return func(w http.ResponseWriter, r *http.Request, who access.Person) {
+		ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+		defer cancel()
+		a, err := s.ask(r, t, who)
+		if err != nil {
+			s.fail(w, r, who, http.StatusBadRequest, "That filter cannot be used", err.Error())
+			return
+		}
+		f, err := s.cached(ctx, a)
+		switch {
+		case errors.Is(err, listing.ErrPlace):
+			http.Redirect(w, r, a.link(r.URL.Path, ""), http.StatusSeeOther) // the list is another by now
+		case err != nil:
+			s.failure(w, r, who, "The list cannot be read", err)
+		default:
+			s.render(w, r, http.StatusOK, "list", s.listPage(r, who, a, f))
+		}
+	}
+}
