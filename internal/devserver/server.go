@@ -272,6 +272,9 @@ func (s *Server) announce(opts Options) {
 	}
 }
 
+// PID is the id of the server's process.
+func (s *Server) PID() int { return s.cmd.Process.Pid }
+
 // Exited is closed when the server's process has ended, for whatever reason.
 func (s *Server) Exited() <-chan struct{} { return s.exited }
 

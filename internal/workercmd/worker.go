@@ -104,18 +104,24 @@ func work(ctx context.Context, config config, plugin worker.Plugin, monitor *mon
 	return err
 }
 
-// workerOptions scale the pollers with the load: with the SDK's two, a burst of new waits starves behind those that are
-// polling already. The sticky cache keeps the SDK's 10,000 workflows, about 300 MB when it is full.
-func workerOptions(config config, plugin worker.Plugin, fatal chan<- error) worker.Options {
+// Settings are the stock worker's settings of the SDK. They scale the pollers with the load: with the SDK's two, a burst of
+// new waits starves behind those that are polling already. The sticky cache keeps the SDK's 10,000 workflows, about 300 MB
+// when it is full.
+func Settings() worker.Options {
 	autoscaling := worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{})
 	return worker.Options{
-		Plugins:                     []worker.Plugin{plugin},
 		WorkflowTaskPollerBehavior:  autoscaling,
 		ActivityTaskPollerBehavior:  autoscaling,
-		WorkerStopTimeout:           config.stopTimeout,
 		DisableRegistrationAliasing: true,
-		OnFatalError:                func(err error) { fatal <- err },
 	}
+}
+
+func workerOptions(config config, plugin worker.Plugin, fatal chan<- error) worker.Options {
+	options := Settings()
+	options.Plugins = []worker.Plugin{plugin}
+	options.WorkerStopTimeout = config.stopTimeout
+	options.OnFatalError = func(err error) { fatal <- err }
+	return options
 }
 
 func untilStopped(ctx context.Context, fatal <-chan error) error {

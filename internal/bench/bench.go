@@ -1,0 +1,132 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+
+	"github.com/jobwait/jobwait/internal/devserver"
+)
+
+// bench is everything that a run has under way.
+type bench struct {
+	options     Options
+	progress    io.Writer
+	program     string
+	credentials string
+	server      *devserver.Server
+	provider    *provider
+	client      client.Client
+	turns       int
+	report      *Report
+	// saturated is the bare loop's polls a second at saturation.
+	saturated float64
+}
+
+// Run measures and reports. It is told what to leave out by the options, and tells progress what it does; it stops by itself
+// and ends everything that it started. Linux only tells CPU time and memory of other processes: elsewhere these figures are
+// missing.
+func Run(ctx context.Context, options Options, progress io.Writer) (*Report, error) {
+	if err := options.Validate(); err != nil {
+		return nil, err
+	}
+	b := &bench{options: options, progress: progress}
+	err := b.open(ctx)
+	if err == nil {
+		err = b.measure(ctx)
+		b.report.end(ctx)
+	}
+	return b.report, errors.Join(err, b.close())
+}
+
+func (b *bench) open(ctx context.Context) (err error) {
+	executable, err := devserver.Find(ctx, b.progress)
+	if err != nil {
+		return err
+	}
+	b.report = newReport(b.options, executable.ServerVersion)
+	if b.program, err = os.Executable(); err != nil {
+		return err
+	}
+	if b.provider, err = newProvider(ctx); err != nil {
+		return err
+	}
+	if err := b.writeCredentials(); err != nil {
+		return err
+	}
+	if b.server, err = devserver.Start(ctx, devserver.Options{Executable: executable, SearchAttributes: true}); err != nil {
+		return err
+	}
+	b.client, err = client.DialContext(ctx, client.Options{
+		HostPort: b.server.Address, Namespace: b.server.Namespace, Identity: "bench",
+		Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+	})
+	return err
+}
+
+func (b *bench) writeCredentials() error {
+	b.credentials = filepath.Join(b.options.Dir, "credentials.yaml")
+	text := fmt.Sprintf("credentials:\n  demo: {version: \"1\", env: BENCH_KEY, origins: [%q]}\n", b.provider.origin())
+	return os.WriteFile(b.credentials, []byte(text), 0o600)
+}
+
+func (b *bench) close() error {
+	var errs []error
+	if b.client != nil {
+		b.client.Close()
+	}
+	if b.server != nil {
+		errs = append(errs, b.server.Stop())
+	}
+	if b.provider != nil {
+		errs = append(errs, b.provider.close())
+	}
+	return errors.Join(errs...)
+}
+
+func (b *bench) newWorker(s side, queue string) (*workerProcess, error) {
+	env := []string{
+		"TEMPORAL_ADDRESS=" + b.server.Address, "TEMPORAL_NAMESPACE=" + b.server.Namespace, "BENCH_KEY=" + providerKey,
+	}
+	return startWorker(b.program, s.role, filepath.Join(b.options.Dir, queue+".log"), s.args(queue), env)
+}
+
+// measure runs the phases. The longest waits are recorded beside all others, from the beginning to the end.
+func (b *bench) measure(ctx context.Context) error {
+	recording, err := b.startLong(ctx)
+	if err != nil {
+		return err
+	}
+	for _, phase := range []struct {
+		name Phase
+		run  func(context.Context) error
+	}{
+		{PhaseCosts, b.costs},
+		{PhaseSaturation, b.saturation},
+		{PhaseHalfLoad, b.halfLoad},
+		{PhaseStarvation, b.starvation},
+		{PhaseReplay, recording.replay},
+		{PhaseMemory, b.memory},
+	} {
+		if !b.options.runs(phase.name) {
+			continue
+		}
+		b.tell("%s", phase.name)
+		if err := phase.run(ctx); err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", phase.name, err), recording.stop(ctx))
+		}
+	}
+	return recording.stop(ctx)
+}
+
+func (b *bench) tell(format string, args ...any) {
+	_, _ = fmt.Fprintf(b.progress, time.Now().UTC().Format("15:04:05")+" "+format+"\n", args...)
+}

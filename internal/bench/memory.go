@@ -1,0 +1,88 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	// idleInterval is an hour: long enough for nothing to happen while memory is looked at.
+	idleInterval = 3600
+	// memoryPatience bounds how long it takes until all waits of one size wait.
+	memoryPatience = 30 * time.Minute
+)
+
+// memory looks at the worker while so and so many jobs are waited for, each after its first poll.
+func (b *bench) memory(ctx context.Context) error {
+	for _, s := range b.sides() {
+		if err := b.memoryOf(ctx, s); err != nil {
+			return err
+		}
+	}
+	for _, n := range b.options.Waiting {
+		b.report.figure(residentName(n), "KiB", ratioBelow(1.5))
+		b.report.figure(heapName(n), "KiB", target{})
+	}
+	return nil
+}
+
+func residentName(n int) string {
+	return fmt.Sprintf("resident memory per waiting job at %s", thousands(n))
+}
+func heapName(n int) string { return fmt.Sprintf("heap and stacks per waiting job at %s", thousands(n)) }
+
+// memoryOf leaves its waits behind: they sleep, and the server goes away after this phase.
+func (b *bench) memoryOf(ctx context.Context, s side) (err error) {
+	t, err := b.take(ctx, s, "memory")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.worker.stop()) }()
+	// One wait warms up what every worker needs once.
+	if err := b.waiting(ctx, t, 1); err != nil {
+		return err
+	}
+	empty, kept, err := b.resident(ctx, t)
+	if err != nil {
+		return err
+	}
+	for _, n := range b.options.Waiting {
+		if err := b.waiting(ctx, t, n); err != nil {
+			return err
+		}
+		resident, now, err := b.resident(ctx, t)
+		if err != nil {
+			return err
+		}
+		b.tell("  %s: %d waiting, resident %d KiB", t.group, n, resident>>10)
+		each := float64(n-1) * 1024
+		b.report.add(residentName(n), s.name, float64(resident-empty)/each)
+		b.report.add(heapName(n), s.name, float64(now.total()-kept.total())/each)
+	}
+	return nil
+}
+
+// waiting starts waits until there are n, and waits until each has asked once and sleeps.
+func (b *bench) waiting(ctx context.Context, t *turn, n int) error {
+	if _, err := b.add(ctx, t, fmt.Sprintf("to%d-", n), n-len(t.jobs), idleInterval, 0); err != nil {
+		return err
+	}
+	return until(ctx, memoryPatience, func() bool { return b.provider.pollsOf(t.group) >= n })
+}
+
+// resident is what the worker holds when it has had some seconds to get over the last answers.
+func (b *bench) resident(ctx context.Context, t *turn) (int64, memory, error) {
+	if err := pause(ctx, 5*time.Second); err != nil {
+		return 0, memory{}, err
+	}
+	kept, err := t.worker.settle()
+	if err != nil {
+		return 0, memory{}, err
+	}
+	used, err := usageOf(t.worker.pid())
+	return used.resident, kept, err
+}
+
+func (m memory) total() int64 { return int64(m.Heap + m.Stacks) } //nolint:gosec // far from overflow

@@ -1,0 +1,32 @@
+package bench
+
+import (
+	"context"
+	"sync"
+)
+
+// inParallel does n things, some at a time, and returns the first error; what has not begun by then is left out.
+func inParallel(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan int)
+	var all sync.WaitGroup
+	for range min(starters, n) {
+		all.Go(func() {
+			for i := range next {
+				if err := do(ctx, i); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for i := 0; i < n && ctx.Err() == nil; i++ {
+		select {
+		case next <- i:
+		case <-ctx.Done():
+		}
+	}
+	close(next)
+	all.Wait()
+	return context.Cause(ctx)
+}

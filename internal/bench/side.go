@@ -1,0 +1,141 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	taskqueuepb "go.temporal.io/api/taskqueue/v1"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+const (
+	// requestTimeout is that of both sides' requests.
+	requestTimeout = 10 * time.Second
+	// starters is how many waits are being started at the same time.
+	starters = 16
+)
+
+// side is one of the two that are compared.
+type side struct {
+	name, role string
+	// activity is the one that sends the request.
+	activity string
+	// args and env start the worker on a task queue.
+	args func(queue string) []string
+	// start starts the wait for a job that is asked every so many seconds.
+	start func(ctx context.Context, queue, job string, interval int) (client.WorkflowRun, error)
+}
+
+func (b *bench) sides() []side {
+	return []side{
+		{
+			name: roleBare, role: roleBare, activity: bareActivity, start: b.startBare,
+			args: func(queue string) []string { return []string{queue} },
+		},
+		{
+			name: roleJobwait, role: roleJobwait, activity: wire.ActivityPollStatus, start: b.startWait,
+			args: func(queue string) []string {
+				return []string{"--demo", "--credentials", b.credentials, "--task-queue", queue, "--log-level", "warn"}
+			},
+		},
+	}
+}
+
+func (b *bench) startBare(ctx context.Context, queue, job string, interval int) (client.WorkflowRun, error) {
+	return b.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "bare/" + job, TaskQueue: queue},
+		bareWorkflow, bareInput{URL: b.provider.url(job), IntervalSeconds: interval})
+}
+
+// startWait starts a wait whose delays are all alike, as the bare loop's are: the first request at once, and then always
+// the interval.
+func (b *bench) startWait(ctx context.Context, queue, job string, interval int) (client.WorkflowRun, error) {
+	zero, timeout := 0, int(requestTimeout/time.Second)
+	spec := wire.Spec{
+		OperationID: "op-" + job, Provider: "demo-export", Account: "acct-42", ProviderJobID: job,
+		StatusURL: b.provider.url(job), CredentialRef: "demo",
+		DeadlineAt: time.Now().Add(24 * time.Hour).Truncate(time.Second), MaxStatusRequests: 100_000, MaxTransportFailures: 100,
+		Schedule: wire.Schedule{
+			InitialDelaySeconds: &zero, BaseDelaySeconds: &interval, MaxDelaySeconds: &interval, MinDelaySeconds: &interval,
+			RequestTimeoutSeconds: &timeout,
+		},
+	}
+	return b.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID), TaskQueue: queue,
+	}, wire.WorkflowAwaitJob, spec)
+}
+
+// turn is a worker of one side with its waits, all in one group of jobs.
+type turn struct {
+	side
+	group, queue string
+	worker       *workerProcess
+	runs         []client.WorkflowRun
+	jobs         []string
+	started      map[string]time.Time
+}
+
+// take begins a turn: a fresh worker on a task queue of its own. leave ends it.
+func (b *bench) take(ctx context.Context, s side, phase string) (*turn, error) {
+	b.turns++
+	group := s.name + "-" + phase + "-" + strconv.Itoa(b.turns)
+	t := &turn{side: s, group: group, queue: "bench-" + group, started: map[string]time.Time{}}
+	var err error
+	if t.worker, err = b.newWorker(s, t.queue); err != nil {
+		return nil, err
+	}
+	if err := b.ready(ctx, t.queue); err != nil {
+		return nil, errors.Join(err, t.worker.stop())
+	}
+	return t, nil
+}
+
+// ready waits until the worker asks for tasks of both kinds.
+func (b *bench) ready(ctx context.Context, queue string) error {
+	return until(ctx, time.Minute, func() bool {
+		return b.polled(ctx, queue, enumspb.TASK_QUEUE_TYPE_WORKFLOW) && b.polled(ctx, queue, enumspb.TASK_QUEUE_TYPE_ACTIVITY)
+	})
+}
+
+func (b *bench) polled(ctx context.Context, queue string, kind enumspb.TaskQueueType) bool {
+	described, err := b.client.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
+		Namespace: b.server.Namespace, TaskQueueType: kind,
+		TaskQueue: &taskqueuepb.TaskQueue{Name: queue, Kind: enumspb.TASK_QUEUE_KIND_NORMAL},
+	})
+	return err == nil && len(described.GetPollers()) > 0
+}
+
+// add starts waits, evenly over the given time; 0 as fast as it goes.
+func (b *bench) add(ctx context.Context, t *turn, name string, n, interval int, over time.Duration) ([]string, error) {
+	began := time.Now()
+	jobs, runs, times := make([]string, n), make([]client.WorkflowRun, n), make([]time.Time, n)
+	err := inParallel(ctx, n, func(ctx context.Context, i int) (err error) {
+		if err := pause(ctx, time.Until(began.Add(over*time.Duration(i)/time.Duration(n)))); err != nil {
+			return err
+		}
+		jobs[i], times[i] = t.group+"."+name+strconv.Itoa(i), time.Now()
+		runs[i], err = t.start(ctx, t.queue, jobs[i], interval)
+		return err
+	})
+	for i, job := range jobs {
+		if runs[i] != nil {
+			t.started[job], t.runs = times[i], append(t.runs, runs[i])
+		}
+	}
+	t.jobs = append(t.jobs, jobs...)
+	return jobs, err
+}
+
+// leave ends the waits of a turn and its worker.
+func (b *bench) leave(ctx context.Context, t *turn) error {
+	err := inParallel(ctx, len(t.runs), func(ctx context.Context, i int) error {
+		return b.client.TerminateWorkflow(ctx, t.runs[i].GetID(), "", "the turn is over")
+	})
+	return errors.Join(err, t.worker.stop())
+}

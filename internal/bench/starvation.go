@@ -1,0 +1,49 @@
+package bench
+
+import (
+	"context"
+	"time"
+)
+
+// newInterval is the interval of the new waits, in seconds: each is to be asked for before its first one is over.
+const newInterval = 60
+
+// starvation starts many waits at once beside half load, and looks when each was first asked for.
+func (b *bench) starvation(ctx context.Context) error {
+	for _, s := range b.sides() {
+		err := b.under(ctx, s, "starvation", b.half(), halfInterval, func(t *turn) error { return b.starve(ctx, t) })
+		if err != nil {
+			return err
+		}
+	}
+	b.report.figure("new waits polled within their first interval", "%", all(100))
+	b.report.figure("first poll of a new wait after its start, worst", "s", target{})
+	return nil
+}
+
+func (b *bench) starve(ctx context.Context, t *turn) error {
+	jobs, err := b.add(ctx, t, "new", b.options.NewWaits, newInterval, 0)
+	if err != nil {
+		return err
+	}
+	// Those that were not in time have lost already: nobody waits for them.
+	err = until(ctx, 2*newInterval*time.Second, func() bool {
+		return b.provider.least(jobs) > 0 || time.Since(t.started[jobs[len(jobs)-1]]) > newInterval*time.Second
+	})
+	inTime, worst := 0, time.Duration(0)
+	for _, job := range jobs {
+		first := b.provider.firstOf(job)
+		if first.IsZero() {
+			first = time.Now()
+		}
+		after := first.Sub(t.started[job])
+		worst = max(worst, after)
+		if after <= newInterval*time.Second {
+			inTime++
+		}
+	}
+	b.tell("  %s: %d of %d in time, the last after %s", t.group, inTime, len(jobs), worst.Round(time.Millisecond))
+	b.report.add("new waits polled within their first interval", t.name, 100*float64(inTime)/float64(len(jobs)))
+	b.report.add("first poll of a new wait after its start, worst", t.name, worst.Seconds())
+	return err
+}
