@@ -1,11 +1,14 @@
 package activities
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // CredentialsFile is a CredentialSource that reads a YAML file whenever it is asked:
@@ -65,10 +68,30 @@ func (f CredentialsFile) Validate() error {
 	return nil
 }
 
+// read reads the file, and parses it only if its text is another than the last time: parsing costs more than the rest of a
+// request together.
 func (f CredentialsFile) read() (credentialsDocument, error) {
+	text, err := readBounded(string(f))
+	if err != nil {
+		return credentialsDocument{}, fmt.Errorf("credentials: %w", err)
+	}
+	if last, ok := parsedCredentials.Load(f); ok && bytes.Equal(last.(*parsedFile).text, text) {
+		return last.(*parsedFile).document, nil
+	}
 	var document credentialsDocument
-	err := readYAML("credentials", string(f), &document)
-	return document, err
+	if err := parseYAML("credentials", string(f), text, &document); err != nil {
+		return credentialsDocument{}, err
+	}
+	parsedCredentials.Store(f, &parsedFile{text, document})
+	return document, nil
+}
+
+// parsedCredentials holds the last good text of each credentials file of this process, which names secrets and has none.
+var parsedCredentials sync.Map // CredentialsFile to *parsedFile
+
+type parsedFile struct {
+	text     []byte
+	document credentialsDocument // shared: nothing in it is changed
 }
 
 func (f CredentialsFile) credential(name string, entry credentialEntry) (Credential, error) {
@@ -76,9 +99,9 @@ func (f CredentialsFile) credential(name string, entry credentialEntry) (Credent
 		return Credential{}, fmt.Errorf("credentials: %q: exactly one of env and file says where the value is", name)
 	}
 	credential := Credential{
-		Version: entry.Version, Origins: entry.Origins, Providers: entry.Providers, Accounts: entry.Accounts,
-		Scheme: entry.Scheme,
-		Read:   func(context.Context) (Secret, error) { return f.secret(name, entry) },
+		Version: entry.Version, Origins: slices.Clone(entry.Origins), Providers: slices.Clone(entry.Providers),
+		Accounts: slices.Clone(entry.Accounts), Scheme: entry.Scheme,
+		Read: func(context.Context) (Secret, error) { return f.secret(name, entry) },
 	}
 	if err := credential.Validate(); err != nil {
 		return Credential{}, fmt.Errorf("credentials: %q: %w", name, err)

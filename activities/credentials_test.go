@@ -165,3 +165,31 @@ func TestPrepareChecksTheSchemeOfCredentials(t *testing.T) {
 	_, err := p.prepare()
 	require.NoError(t, err)
 }
+
+// A file is parsed again whenever its text is another, whatever its size and time say.
+func TestCredentialsFileIsReadAfresh(t *testing.T) {
+	t.Parallel()
+	entry := func(version string) string {
+		return `credentials: {demo: {version: "` + version + `", env: KEY, origins: ["http://127.0.0.1:8090"]}}`
+	}
+	path := write(t, "credentials.yaml", entry("1"))
+	written, err := os.Stat(path)
+	require.NoError(t, err)
+	file := CredentialsFile(path)
+
+	for _, version := range []string{"1", "1", "2", "1"} {
+		write(t, path, entry(version))
+		require.NoError(t, os.Chtimes(path, written.ModTime(), written.ModTime()))
+		credential, err := file.Credential(t.Context(), "demo")
+		require.NoError(t, err)
+		require.Equal(t, version, credential.Version)
+		require.Equal(t, []string{"http://127.0.0.1:8090"}, credential.Origins)
+		credential.Origins[0] = "http://127.0.0.1:1"
+	}
+	write(t, path, "credentials: {demo: {verison: '1'}}")
+	_, err = file.Credential(t.Context(), "demo")
+	require.Error(t, err)
+	require.NoError(t, os.Remove(path))
+	_, err = file.Credential(t.Context(), "demo")
+	require.ErrorIs(t, err, os.ErrNotExist)
+}

@@ -21,6 +21,10 @@ func readYAML(what, path string, into any) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
+	return parseYAML(what, path, data, into)
+}
+
+func parseYAML(what, path string, data []byte, into any) error {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(into); err != nil {

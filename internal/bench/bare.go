@@ -25,8 +25,8 @@ type bareInput struct {
 	IntervalSeconds int    `json:"interval_seconds"`
 }
 
-// bareLoop asks until the job is not running any more. It keeps no books, has no limit and trusts every answer: it is the
-// least that polling through Temporal can cost.
+// bareLoop asks until the job is not running any more. It keeps no books, has no limit, trusts every answer and takes a failed
+// request for one that says nothing: it is the least that polling through Temporal can cost.
 func bareLoop(ctx workflow.Context, in bareInput) (string, error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 15 * time.Second,
@@ -34,10 +34,8 @@ func bareLoop(ctx workflow.Context, in bareInput) (string, error) {
 	})
 	for {
 		var state string
-		if err := workflow.ExecuteActivity(ctx, bareActivity, in.URL).Get(ctx, &state); err != nil {
-			return "", err
-		}
-		if state != stateRunning {
+		err := workflow.ExecuteActivity(ctx, bareActivity, in.URL).Get(ctx, &state)
+		if err == nil && state != stateRunning {
 			return state, nil
 		}
 		if err := workflow.Sleep(ctx, time.Duration(in.IntervalSeconds)*time.Second); err != nil {

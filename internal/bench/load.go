@@ -14,7 +14,7 @@ const (
 	// steadyPolls is how often every wait has asked before a window is measured.
 	steadyPolls = 2
 	// warmUp bounds how long that may take.
-	warmUp = 3 * time.Minute
+	warmUp = 5 * time.Minute
 	// halfInterval is the pause between polls at half load.
 	halfInterval = 4
 	// sampled is how many histories tell of timers.

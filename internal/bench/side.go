@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	taskqueuepb "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-
-	enumspb "go.temporal.io/api/enums/v1"
-	taskqueuepb "go.temporal.io/api/taskqueue/v1"
 
 	"github.com/jobwait/jobwait/wire"
 )
@@ -135,7 +135,11 @@ func (b *bench) add(ctx context.Context, t *turn, name string, n, interval int, 
 // leave ends the waits of a turn and its worker.
 func (b *bench) leave(ctx context.Context, t *turn) error {
 	err := inParallel(ctx, len(t.runs), func(ctx context.Context, i int) error {
-		return b.client.TerminateWorkflow(ctx, t.runs[i].GetID(), "", "the turn is over")
+		err := b.client.TerminateWorkflow(ctx, t.runs[i].GetID(), "", "the turn is over")
+		if errors.As(err, new(*serviceerror.NotFound)) { // it has ended by itself
+			return nil
+		}
+		return err
 	})
 	return errors.Join(err, t.worker.stop())
 }
