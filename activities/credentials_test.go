@@ -186,7 +186,7 @@ func TestCredentialsFileIsReadAfresh(t *testing.T) {
 		require.Equal(t, []string{"http://127.0.0.1:8090"}, credential.Origins)
 		credential.Origins[0] = "http://127.0.0.1:1"
 	}
-	write(t, path, "credentials: {demo: {verison: '1'}}")
+	write(t, path, "credentials: {demo: {release: '1'}}")
 	_, err = file.Credential(t.Context(), "demo")
 	require.Error(t, err)
 	require.NoError(t, os.Remove(path))

@@ -52,7 +52,7 @@ func (b *bench) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	b.report = newReport(b.options, executable.ServerVersion)
+	b.report = newReport(executable.ServerVersion)
 	if b.program, err = os.Executable(); err != nil {
 		return err
 	}

@@ -128,9 +128,12 @@ func (b *bench) window(ctx context.Context, t *turn) (window, error) {
 	if err == nil && w.polls == 0 {
 		err = fmt.Errorf("no poll in %s", w.length)
 	}
+	if err != nil {
+		return window{}, err
+	}
 	b.tell("  %s: %.1f polls/s, worker %.2f ms, server %.2f ms a poll", t.group, float64(w.polls)/w.length.Seconds(),
 		milliseconds(w.worker)/float64(w.polls), milliseconds(w.server)/float64(w.polls))
-	return w, err
+	return w, nil
 }
 
 // snapshot is how far a turn has come.

@@ -12,6 +12,8 @@ const (
 	idleInterval = 3600
 	// memoryPatience bounds how long it takes until all waits of one size wait.
 	memoryPatience = 30 * time.Minute
+	// quiet is longer than any request and any retry of its tasks takes.
+	quiet = 30 * time.Second
 )
 
 // memory looks at the worker while so and so many jobs are waited for, each after its first poll.
@@ -31,7 +33,10 @@ func (b *bench) memory(ctx context.Context) error {
 func residentName(n int) string {
 	return fmt.Sprintf("resident memory per waiting job at %s", thousands(n))
 }
-func heapName(n int) string { return fmt.Sprintf("heap and stacks per waiting job at %s", thousands(n)) }
+
+func heapName(n int) string {
+	return fmt.Sprintf("heap and stacks per waiting job at %s", thousands(n))
+}
 
 // memoryOf leaves its waits behind: they sleep, and the server goes away after this phase.
 func (b *bench) memoryOf(ctx context.Context, s side) (err error) {
@@ -64,12 +69,19 @@ func (b *bench) memoryOf(ctx context.Context, s side) (err error) {
 	return nil
 }
 
-// waiting starts waits until there are n, and waits until each has asked once and sleeps.
+// waiting starts waits until there are n, and waits until each has asked once and sleeps. One whose request was lost sleeps
+// as well: when nothing has come for a while, nothing will.
 func (b *bench) waiting(ctx context.Context, t *turn, n int) error {
 	if _, err := b.add(ctx, t, fmt.Sprintf("to%d-", n), n-len(t.jobs), idleInterval, 0); err != nil {
 		return err
 	}
-	return until(ctx, memoryPatience, func() bool { return b.provider.pollsOf(t.group) >= n })
+	polls, since := 0, time.Now()
+	return until(ctx, memoryPatience, func() bool {
+		if now := b.provider.pollsOf(t.group); now != polls {
+			polls, since = now, time.Now()
+		}
+		return polls >= n || time.Since(since) > quiet
+	})
 }
 
 // resident is what the worker holds when it has had some seconds to get over the last answers.

@@ -128,4 +128,3 @@ func replayed(s side, history *historypb.History) (float64, error) {
 	}
 	return median(took), nil
 }
-

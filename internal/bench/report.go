@@ -42,7 +42,7 @@ type Figure struct {
 	Met bool `json:"met"`
 }
 
-func newReport(options Options, server string) *Report {
+func newReport(server string) *Report {
 	processor, load := machine()
 	return &Report{
 		Date: time.Now().UTC().Truncate(time.Second), Go: runtime.Version(), Server: server,
@@ -94,7 +94,7 @@ func ratioAtMost(limit float64) target {
 	return target{fmt.Sprintf("at most %g times", limit), func(_, ratio float64) bool { return ratio <= limit+rounding }}
 }
 
-func ratioAtLeast(limit float64) target {
+func ratioAtLeast(limit float64) target { //nolint:unparam // it reads like its siblings
 	return target{fmt.Sprintf("at least %g times", limit), func(_, ratio float64) bool { return ratio >= limit }}
 }
 
