@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/jobwait/jobwait/internal/yamlfile"
 )
 
 // CredentialsFile is a CredentialSource that reads a YAML file whenever it is asked:
@@ -71,7 +73,7 @@ func (f CredentialsFile) Validate() error {
 // read reads the file, and parses it only if its text is another than the last time: parsing costs more than the rest of a
 // request together.
 func (f CredentialsFile) read() (credentialsDocument, error) {
-	text, err := readBounded(string(f))
+	text, err := yamlfile.ReadBounded(string(f))
 	if err != nil {
 		return credentialsDocument{}, fmt.Errorf("credentials: %w", err)
 	}
@@ -79,7 +81,7 @@ func (f CredentialsFile) read() (credentialsDocument, error) {
 		return last.(*parsedFile).document, nil
 	}
 	var document credentialsDocument
-	if err := parseYAML("credentials", string(f), text, &document); err != nil {
+	if err := yamlfile.Parse("credentials", string(f), text, &document); err != nil {
 		return credentialsDocument{}, err
 	}
 	parsedCredentials.Store(f, &parsedFile{text, document})
@@ -129,6 +131,6 @@ func (f CredentialsFile) value(entry credentialEntry) (value, place string, err 
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(string(f)), path)
 	}
-	data, err := readBounded(path)
+	data, err := yamlfile.ReadBounded(path)
 	return strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r"), "file " + entry.File, err
 }

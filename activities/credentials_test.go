@@ -81,7 +81,7 @@ func TestCredentialsFileRefuses(t *testing.T) {
 		"credentials: {demo: {env: A, version: 1, origins: [http://a/b]}}":                       "goes on after host and port",
 		"credentials: {demo: {env: A, version: 1, origins: ['http://u:" + marker + "@a']}}":      "userinfo",
 		"credentials: {demo: {env: A, version: 1, origins: ['http://u:" + marker + "@a b']}}":    "not a URL",
-		strings.Repeat("#", maxFileBytes+1):                                                      "more than 1048576 bytes",
+		strings.Repeat("#", 1<<20+1):                                                             "more than 1048576 bytes",
 	} {
 		err := CredentialsFile(write(t, "credentials.yaml", text)).Validate()
 		require.ErrorContains(t, err, want, text)

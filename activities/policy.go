@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/jobwait/jobwait/internal/yamlfile"
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/wire"
@@ -61,7 +62,7 @@ type ProviderPolicy struct {
 // LoadPolicy reads a policy file. Unknown fields and values out of range are refused.
 func LoadPolicy(path string) (Policy, error) {
 	var policy Policy
-	if err := readYAML("policy", path, &policy); err != nil {
+	if err := yamlfile.Read("policy", path, &policy); err != nil {
 		return Policy{}, err
 	}
 	return policy, policy.Validate()

@@ -26,6 +26,10 @@ type Decision struct {
 	CredentialRef string `json:"credential_ref"`
 	// RawState is the state to go on waiting in (treat_as_pending).
 	RawState string `json:"raw_state"`
+	// KeyID names the key of Signature. Both are needed where the worker was given decision keys, and not looked at elsewhere.
+	KeyID string `json:"key_id,omitempty"`
+	// Signature is the Ed25519 signature of SignedText in base64url without padding.
+	Signature string `json:"signature,omitempty"`
 }
 
 // DecisionReply answers an update whose decision was applied.

@@ -136,6 +136,7 @@ type RefusalReason string
 const (
 	RefusalUnparsable      RefusalReason = "unparsable"
 	RefusalIncomplete      RefusalReason = "incomplete"
+	RefusalNotSigned       RefusalReason = "not_signed" // a signature is needed, and this is none that counts
 	RefusalDuplicate       RefusalReason = "duplicate"
 	RefusalConflict        RefusalReason = "conflict" // the decision_id was used with other content
 	RefusalNotOpen         RefusalReason = "not_open"

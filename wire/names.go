@@ -39,6 +39,7 @@ const (
 	ActivityPollStatus       = "jobwait.PollStatus"
 	ActivityCancelAtProvider = "jobwait.CancelAtProvider"
 	ActivityNotify           = "jobwait.Notify"
+	ActivityTrustedKeys      = "jobwait.TrustedKeys" // local: it is executed where the workflow is
 )
 
 // Search attributes, upserted on a change of phase only and only where prepare found them registered.

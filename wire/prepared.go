@@ -36,6 +36,9 @@ type Prepared struct {
 	// Grants bounds what one decision may grant.
 	Grants GrantBounds `json:"grants"`
 	Table  TableFacts  `json:"table"`
+	// DecisionKeys are the keys of which one must have signed a decision, as the worker had them at the start. Empty:
+	// decisions need no signature.
+	DecisionKeys []DecisionKey `json:"decision_keys,omitempty"`
 	// AttributesRegistered says that the search attributes may be upserted.
 	AttributesRegistered bool `json:"attributes_registered,omitempty"`
 	// ResetRunID is set when prepare found its run to be a reset.

@@ -55,6 +55,14 @@ type Record struct {
 	Decisions        []AppliedDecision `json:"decisions,omitempty"`
 	DecidedBy        string            `json:"decided_by,omitempty"`
 
+	// DecisionKeys are the trusted keys as they were recorded last, KeysFor the opening for which that was.
+	DecisionKeys []DecisionKey `json:"decision_keys,omitempty"`
+	KeysFor      string        `json:"keys_for,omitempty"`
+	// RefusedInARow counts the decisions that were refused since the last entry of another kind, LastRefusal is why the last
+	// one was. Both are kept only where decisions are signed.
+	RefusedInARow int           `json:"refused_in_a_row,omitempty"`
+	LastRefusal   RefusalReason `json:"last_refusal,omitempty"`
+
 	// Notifications are those that were not delivered yet.
 	Notifications []Notification `json:"notifications,omitempty"`
 	// Outcome is set when the wait is decided.
@@ -157,7 +165,14 @@ type Briefing struct {
 	ConsoleURL     string        `json:"console_url,omitempty"`
 	Cancel         *CancelFacts  `json:"cancel,omitempty"`
 	Escalation     *Escalation   `json:"escalation,omitempty"`
-	Outcome        *Outcome      `json:"outcome,omitempty"`
+	// Signed says that the answer must be signed by a trusted key.
+	Signed  bool     `json:"signed,omitempty"`
+	Outcome *Outcome `json:"outcome,omitempty"`
+}
+
+// TrustedKeys is what ActivityTrustedKeys answers: the keys that the worker trusts at this moment.
+type TrustedKeys struct {
+	Keys []DecisionKey `json:"keys"`
 }
 
 // NotifyRequest asks Notify to tell people.

@@ -13,6 +13,8 @@ type OperationView struct {
 	NextPollAt      *time.Time      `json:"next_poll_at"`
 	DelaySource     DelaySource     `json:"delay_source"`
 	Escalation      *EscalationView `json:"escalation"`
+	// Signing is what a signature needs to know; null: decisions need none.
+	Signing *SigningView `json:"signing,omitempty"`
 	// Proposal is null: proposals are not offered yet.
 	Proposal *EscalationView `json:"proposal"`
 }
@@ -36,4 +38,12 @@ type AuditView struct {
 	Head string `json:"head"`
 	// FirstSeq is the first sequence number that this run can show.
 	FirstSeq int `json:"first_seq"`
+}
+
+// SigningView is what a signed decision needs to know of a wait.
+type SigningView struct {
+	// KeyIDs are the keys of which one must sign.
+	KeyIDs []string `json:"key_ids"`
+	// WaitID is the escalation_id of a cancel while polling: signed, it is for this wait and no other.
+	WaitID string `json:"wait_id"`
 }

@@ -1,4 +1,5 @@
-package activities
+// Package yamlfile reads the YAML files that people write for workers and commands.
+package yamlfile
 
 import (
 	"bytes"
@@ -11,20 +12,21 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxFileBytes bounds the files that a person wrote.
-const maxFileBytes = 1 << 20
+// maxBytes bounds the files that a person wrote.
+const maxBytes = 1 << 20
 
-// readYAML reads one YAML document strictly. The parser's own complaints repeat values, and a value in the wrong place may
-// be a secret: only the line is kept of them.
-func readYAML(what, path string, into any) error {
-	data, err := readBounded(path)
+// Read reads one YAML document strictly; what names the kind of file in errors. The parser's own complaints repeat values,
+// and a value in the wrong place may be a secret: only the line is kept of them.
+func Read(what, path string, into any) error {
+	data, err := ReadBounded(path)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	return parseYAML(what, path, data, into)
+	return Parse(what, path, data, into)
 }
 
-func parseYAML(what, path string, data []byte, into any) error {
+// Parse reads the text of a file as Read does.
+func Parse(what, path string, data []byte, into any) error {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(into); err != nil {
@@ -36,15 +38,16 @@ func parseYAML(what, path string, data []byte, into any) error {
 	return nil
 }
 
-func readBounded(path string) ([]byte, error) {
+// ReadBounded reads a file of at most 1 MiB.
+func ReadBounded(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
-	if err == nil && len(data) > maxFileBytes {
-		return nil, fmt.Errorf("%s: more than %d bytes", path, maxFileBytes)
+	data, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
+	if err == nil && len(data) > maxBytes {
+		return nil, fmt.Errorf("%s: more than %d bytes", path, maxBytes)
 	}
 	return data, err
 }
