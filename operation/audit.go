@@ -18,6 +18,9 @@ const usualEntry = 768
 
 // note appends one entry to the audit, filled with the state of the wait and chained to the entry before.
 func (o *Operation) note(entry wire.Entry) {
+	if o.rec.RefusedInARow > 0 && entry.Event != wire.EventDecisionRefused {
+		o.noteRow(entry.At)
+	}
 	deadline := o.rec.Limits.DeadlineAt.UTC().Truncate(time.Millisecond)
 	entry.Seq = o.rec.AuditSeq + 1
 	entry.At = entry.At.UTC().Truncate(time.Millisecond)

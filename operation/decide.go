@@ -42,9 +42,9 @@ func (o *Operation) Decide(now time.Time, payload []byte, kind wire.DecisionKind
 		if len(recorded) > maxRefused {
 			recorded = unparsed(payload)
 		}
-		o.note(wire.Entry{
+		o.noteRefused(wire.Entry{
 			At: now, Event: wire.EventDecisionRefused, Decision: recorded, Reason: string(refusal.Reason), Detail: refusal.Detail,
-		})
+		}, *refusal)
 		return wire.DecisionReply{}, refusal
 	}
 	o.apply(now, decision, recorded)
@@ -89,13 +89,16 @@ func parseDecision(payload []byte, kind wire.DecisionKind) (wire.Decision, *wire
 
 // refuse looks for the first refusal in the order of R40; nil means that the decision applies.
 func (o *Operation) refuse(now time.Time, d wire.Decision) *wire.Refusal {
-	if missing := missingField(d, o.rec.Escalation == nil); missing != "" {
-		return &wire.Refusal{Reason: wire.RefusalIncomplete, Detail: missing + " is missing"}
+	if missing := missingField(d, o.rec.Escalation == nil && !o.signed()); missing != "" {
+		return o.incomplete(d, missing)
+	}
+	if refusal := o.refuseUnsigned(d); refusal != nil {
+		return refusal
 	}
 	if refusal := o.refuseRepeated(d); refusal != nil {
 		return refusal
 	}
-	if d.Kind == wire.DecisionCancel && d.EscalationID == "" {
+	if o.cancelsPolling(d) {
 		return o.refuseCancelWhilePolling(d)
 	}
 	escalation, refusal := o.addressed(now, d)
@@ -111,8 +114,17 @@ func (o *Operation) refuse(now time.Time, d wire.Decision) *wire.Refusal {
 	return nil
 }
 
-// missingField names the first field that the kind needs and the decision lacks.
-func missingField(d wire.Decision, polling bool) string {
+func (o *Operation) incomplete(d wire.Decision, missing string) *wire.Refusal {
+	detail := missing + " is missing"
+	if o.signed() && d.Kind == wire.DecisionCancel && o.rec.Escalation == nil {
+		detail += fmt.Sprintf("; a signed cancel while polling names the wait, %q", o.waitID())
+	}
+	return &wire.Refusal{Reason: wire.RefusalIncomplete, Detail: detail}
+}
+
+// missingField names the first field that the kind needs and the decision lacks. A cancel needs no escalation_id where it
+// may go unnamed.
+func missingField(d wire.Decision, unnamed bool) string {
 	switch {
 	case d.Kind == "":
 		return "kind"
@@ -122,7 +134,7 @@ func missingField(d wire.Decision, polling bool) string {
 		return "decided_by"
 	case blank(d.Comment):
 		return "comment"
-	case d.EscalationID == "" && (!polling || d.Kind != wire.DecisionCancel):
+	case d.EscalationID == "" && (!unnamed || d.Kind != wire.DecisionCancel):
 		return "escalation_id"
 	case d.Kind == wire.DecisionUseCredential && d.CredentialRef == "":
 		return "credential_ref"
@@ -219,6 +231,8 @@ func outOfBounds(d wire.Decision, option wire.Option) string {
 		{"comment", d.Comment, maxComment},
 		{"credential_ref", d.CredentialRef, maxID},
 		{"raw_state", d.RawState, maxRawState},
+		{"key_id", d.KeyID, maxID},
+		{"signature", d.Signature, maxID},
 	} {
 		if n := utf8.RuneCountInString(text.value); n > text.most {
 			return fmt.Sprintf("%s has %d characters, at most %d are allowed", text.name, n, text.most)
@@ -417,7 +431,9 @@ func canonicalDecision(d wire.Decision) []byte {
 	return canonical
 }
 
+// decisionDigest is of the content alone: who signs it again, with another key perhaps, decides the same.
 func decisionDigest(d wire.Decision) string {
+	d.KeyID, d.Signature = "", ""
 	sum := sha256.Sum256(canonicalDecision(d))
 	return hex.EncodeToString(sum[:16])
 }

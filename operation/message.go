@@ -37,7 +37,11 @@ func Message(b wire.Briefing) string {
 
 func escalationLines(line func(string, ...any), b wire.Briefing) {
 	line("check: %s", whatToCheck(b))
-	line("answer %s before %s, else it closes undecided; options:", b.Escalation.ID, timestamp(b.Escalation.WindowEndsAt))
+	answer := "answer"
+	if b.Signed {
+		answer = "answer, signed by a trusted key,"
+	}
+	line("%s %s before %s, else it closes undecided; options:", answer, b.Escalation.ID, timestamp(b.Escalation.WindowEndsAt))
 	for _, option := range WithTexts(b) {
 		line("  %s: %s", option.Kind, option.Text)
 	}

@@ -34,7 +34,7 @@ const (
 	cancelRequest
 )
 
-// Command is the next thing the shell does for an operation: Wait, SendStatus, SendCancel, Notify or Close.
+// Command is the next thing the shell does for an operation: Wait, SendStatus, SendCancel, Notify, LearnKeys or Close.
 type Command interface{ command() }
 
 // Wait lets time pass: until the given time, or, if that is zero, until something arrives.
@@ -63,6 +63,9 @@ type Notify struct {
 	Closing bool
 }
 
+// LearnKeys asks for the keys that are trusted now. The shell does nothing else until it has reported them to KeysLearned.
+type LearnKeys struct{}
+
 // Close ends the wait with its outcome.
 type Close struct {
 	Outcome wire.Outcome
@@ -72,6 +75,7 @@ func (Wait) command()       {}
 func (SendStatus) command() {}
 func (SendCancel) command() {}
 func (Notify) command()     {}
+func (LearnKeys) command()  {}
 func (Close) command()      {}
 
 // Open begins a wait. firstRunID is the run id of the first run of the workflow, startedAt its start.
@@ -85,6 +89,7 @@ func Open(prepared wire.Prepared, firstRunID string, startedAt, now time.Time) *
 		Answers:       map[string]int{},
 		Notes:         slices.Clone(prepared.Notes),
 		CredentialRef: prepared.Spec.CredentialRef,
+		DecisionKeys:  prepared.DecisionKeys,
 	}}
 	op.note(wire.Entry{At: now, Event: wire.EventOpened})
 	if prepared.ResetRunID != "" {
@@ -120,6 +125,8 @@ func (o *Operation) AuditOfRun() (entries, bytes int) { return len(o.entries), o
 // CancelAnswered or Notified; a Wait is given again as long as it holds.
 func (o *Operation) Next(now time.Time) Command {
 	switch {
+	case o.keysWanted():
+		return LearnKeys{}
 	case o.delivering < len(o.rec.Notifications):
 		return o.deliver()
 	case o.rec.Outcome != nil:

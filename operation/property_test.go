@@ -50,6 +50,7 @@ type world struct {
 	down      []span
 	stopAt    time.Duration // 0: never
 	notice    time.Duration
+	keys      []wire.DecisionKey
 }
 
 type timedAnswer struct {
@@ -63,6 +64,7 @@ type timedDecision struct {
 	kind   wire.DecisionKind
 	fields map[string]any
 	stale  bool // names the opening before
+	signer string
 }
 
 func drawWorld(rt *rapid.T) world {
@@ -74,6 +76,9 @@ func drawWorld(rt *rapid.T) world {
 		nudges:    rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) time.Duration { return drawDelay(rt, "nudge after", 300) }), 0, 12).Draw(rt, "nudges"),
 		notice:    rapid.SampledFrom([]time.Duration{0, time.Second, 10 * time.Minute}).Draw(rt, "notice"),
 		reset:     rapid.SampledFrom([]string{"", "", "", "", "eeeeeeee-0000-4000-8000-000000000001"}).Draw(rt, "reset"),
+	}
+	if rapid.IntRange(0, 2).Draw(rt, "signed") == 0 {
+		w.keys = trusting(map[string]string{"ana": "ana", "inbox": "*"})
 	}
 	if rapid.Bool().Draw(rt, "cancellable") {
 		w.known.Table = cancelTable()
@@ -190,7 +195,8 @@ func drawDecision(rt *rapid.T) timedDecision {
 			"status_requests": few("requests"), "transport_failures": few("failures"), "rate_limited": few("limited"),
 			"past_business_deadline": rapid.Bool().Draw(rt, "past business deadline"),
 		},
-		stale: rapid.IntRange(0, 9).Draw(rt, "stale") == 0,
+		stale:  rapid.IntRange(0, 9).Draw(rt, "stale") == 0,
+		signer: rapid.SampledFrom([]string{"", "ana", "ana", "inbox", "inbox", "mallory"}).Draw(rt, "signer"),
 	}
 	switch d.kind { //nolint:exhaustive // the others need nothing more
 	case wire.DecisionTreatAsPending:
@@ -219,9 +225,10 @@ type lived struct {
 func (w world) play(t *testing.T, carry bool) *lived {
 	t.Helper()
 	snapshot := prepared(t, w.spec, w.known)
-	snapshot.ResetRunID = w.reset
+	snapshot.ResetRunID, snapshot.DecisionKeys = w.reset, w.keys
 	l := &lived{applied: map[string]bool{}, shell: &shell{
 		op: operation.Open(snapshot, firstRun, start, start), now: start, down: w.down, carry: carry,
+		trusts:   func(int) []wire.DecisionKey { return w.keys },
 		notifier: func(wire.Notification) (string, time.Duration) { return "", w.notice },
 	}}
 	l.seen = func(command operation.Command) {
@@ -332,12 +339,20 @@ func (l *lived) decide(t *testing.T, d timedDecision, n int) {
 	for name, value := range d.fields {
 		fields[name] = value
 	}
+	signing := l.op.View(l.now).Signing
+	if signing != nil && d.kind == wire.DecisionCancel && l.op.Escalation() == nil {
+		fields["escalation_id"] = signing.WaitID
+	}
+	if d.signer != "" {
+		sign(t, fields, "", d.signer)
+	}
 	payload, err := json.Marshal(fields)
 	require.NoError(t, err)
 	reply, refusal := l.op.Decide(l.now, payload, "")
 	if refusal != nil {
 		return
 	}
+	require.True(t, signing == nil || d.signer == "ana" || d.signer == "inbox", "applied without a signature that counts (R53)")
 	require.False(t, l.applied[reply.DecisionID], "%s was applied twice (R40)", reply.DecisionID)
 	l.applied[reply.DecisionID] = true
 	switch d.kind { //nolint:exhaustive // the others end the wait, or grant nothing

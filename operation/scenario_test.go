@@ -98,6 +98,8 @@ func (p *playedScript) tell(command operation.Command) {
 		if !command.Until.IsZero() && !command.Until.Equal(p.alarmFor) {
 			p.sayf("  > %s wait until %s: %s", clock, command.Until.Format("15:04:05.000"), command.Summary)
 		}
+	case operation.LearnKeys:
+		p.sayf("  > %s which keys are trusted?", clock)
 	case operation.Close:
 	}
 }

@@ -27,6 +27,9 @@ type script struct {
 	down    []span
 	notice  func(wire.Notification) (string, time.Duration)
 	expects []expect
+	// keys are trusted when the wait begins, trusted from the n-th opening on; no entry: nobody can say.
+	keys    []wire.DecisionKey
+	trusted map[int][]wire.DecisionKey
 }
 
 // planned is an answer that is given so many times; endless where left is negative.
@@ -124,6 +127,13 @@ func (s *script) add(t *testing.T, l line) {
 		s.down = append(s.down, span{start.Add(duration(t, l.word(1))), start.Add(duration(t, l.word(2)))})
 	case "notify":
 		s.addNotify(t, l)
+	case "keys":
+		s.keys = keysOf(l)
+	case "trust":
+		if s.trusted == nil {
+			s.trusted = map[int][]wire.DecisionKey{}
+		}
+		s.trusted[number(t, l.word(1))] = keysOf(l)
 	case "expect":
 		s.expects = append(s.expects, expect{l.rest(1)})
 	default:
@@ -320,9 +330,10 @@ func (s *script) shell(t *testing.T) *shell {
 	spec, err := wire.DecodeSpec(data)
 	require.NoError(t, err)
 	snapshot := prepared(t, spec, s.known)
-	snapshot.ResetRunID = s.reset
+	snapshot.ResetRunID, snapshot.DecisionKeys = s.reset, s.keys
 	sh := &shell{
 		op: operation.Open(snapshot, firstRun, start, start), now: start, down: s.down, notifier: s.notice,
+		trusts: func(n int) []wire.DecisionKey { return s.trusted[n] },
 	}
 	sh.provider = s.provider(t)
 	sh.canceller = func(time.Time, wire.CancelRequest) (wire.CancelResult, time.Duration) {
@@ -408,6 +419,14 @@ func (s *shell) do(t *testing.T, l line) {
 		fields["escalation_id"] = open.ID
 	}
 	given := maps.Clone(l.values)
+	signer, forged := given["sign"], map[string]any{}
+	delete(given, "sign")
+	for name, text := range l.values {
+		if changed, ok := strings.CutPrefix(name, "forged."); ok {
+			forged[changed] = value(t, text)
+			delete(given, name)
+		}
+	}
 	if n, ok := given["escalation"]; ok {
 		fields["escalation_id"] = s.openings[number(t, n)-1].ID
 		delete(given, "escalation")
@@ -415,6 +434,10 @@ func (s *shell) do(t *testing.T, l line) {
 	for name, text := range given {
 		fields[name] = value(t, text)
 	}
+	if signer != "" {
+		sign(t, fields, plain, signer)
+	}
+	maps.Copy(fields, forged)
 	payload, err := json.Marshal(fields)
 	require.NoError(t, err)
 	if raw, ok := given["raw"]; ok {

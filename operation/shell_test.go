@@ -30,6 +30,8 @@ type shell struct {
 	notifier func(wire.Notification) (failure string, latency time.Duration)
 	// person is asked what people do next; nil: nothing.
 	person func(s *shell) (at time.Time, act func())
+	// trusts says which keys are trusted at the n-th time that it is asked, from 1; nil: nobody can say.
+	trusts func(n int) []wire.DecisionKey
 	// down are times during which no worker runs: nothing is taken in before their end.
 	down []span
 	// carry hands the record over to a new run at every quiet moment.
@@ -50,6 +52,7 @@ type shell struct {
 	outcome    *wire.Outcome
 	runs       int
 	decisions  int
+	asked      int
 	lastRecord wire.Record
 }
 
@@ -126,6 +129,13 @@ func (s *shell) carryOut(t *testing.T, command operation.Command) (closed bool) 
 		s.request = &pending{s.now.Add(latency), func() { s.op.CancelAnswered(s.now, result) }}
 	case operation.Notify:
 		s.notify(command.Request.Notification)
+	case operation.LearnKeys:
+		s.asked++
+		var keys []wire.DecisionKey
+		if s.trusts != nil {
+			keys = s.trusts(s.asked)
+		}
+		s.op.KeysLearned(keys)
 	case operation.Wait:
 		s.sleep(t, command.Until)
 	case operation.Close:

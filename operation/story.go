@@ -151,11 +151,14 @@ func notifiedSentence(e wire.Entry) string {
 	return fmt.Sprintf("told people (%s)", e.Reason)
 }
 
-// by names who decided, as the payload has it.
+// by names who decided, as the payload has it; without a signature that counts it is a name and no more.
 func by(e wire.Entry) string {
 	decision, err := wire.DecodeDecision(e.Decision)
 	if err != nil || decision.DecidedBy == "" {
 		return ""
+	}
+	if e.Reason == string(wire.RefusalNotSigned) {
+		return " in the name of " + decision.DecidedBy
 	}
 	return " by " + decision.DecidedBy
 }

@@ -31,7 +31,7 @@ func (o *Operation) View(now time.Time) wire.OperationView {
 	view := wire.OperationView{
 		Spec: o.rec.Prepared.Spec, Limits: o.rec.Limits, Counters: o.rec.Counters,
 		Answers: maps.Clone(o.rec.Answers), Phase: o.rec.Phase, LastObservation: o.rec.LastObservation,
-		Escalation: o.EscalationView(now),
+		Escalation: o.EscalationView(now), Signing: o.signingView(),
 	}
 	if o.rec.Poll != nil {
 		view.NextPollAt, view.DelaySource = &o.rec.Poll.At, o.rec.Poll.Source
@@ -75,7 +75,7 @@ func (o *Operation) Briefing(now time.Time) wire.Briefing {
 	if open := o.rec.Escalation; open != nil {
 		frozen := *open
 		frozen.Options = slices.Clone(open.Options)
-		briefing.Escalation = &frozen
+		briefing.Escalation, briefing.Signed = &frozen, o.signed()
 	}
 	return briefing
 }
