@@ -25,6 +25,9 @@ type Options struct {
 	Credentials CredentialSource
 	// Policy caps what specs may ask for (R29). The zero value caps nothing.
 	Policy Policy
+	// DecisionKeys are the public keys of which one must have signed a decision: a DecisionKeysFile or a source of your own.
+	// Nil: decisions need no signature, and whoever may send updates to the namespace may decide.
+	DecisionKeys DecisionKeySource
 	// Notifier tells people of escalations. Nil: LogNotifier with Logger.
 	Notifier Notifier
 	// Visibility finds earlier waits for a job. Nil: the client of the worker that runs the activity.
@@ -45,9 +48,11 @@ func (o Options) Validate() error {
 	if o.Tables == nil {
 		return errors.New("activities: Tables is nil; load them with statetables.Load")
 	}
-	if checked, ok := o.Credentials.(interface{ Validate() error }); ok {
-		if err := checked.Validate(); err != nil {
-			return err
+	for _, source := range []any{o.Credentials, o.DecisionKeys} {
+		if checked, ok := source.(interface{ Validate() error }); ok {
+			if err := checked.Validate(); err != nil {
+				return err
+			}
 		}
 	}
 	if err := o.Policy.Validate(); err != nil {
@@ -58,13 +63,14 @@ func (o Options) Validate() error {
 
 // Activities are the activities of one worker. They are safe for concurrent use.
 type Activities struct {
-	tables      *statetables.Set
-	credentials CredentialSource
-	policy      Policy
-	notifier    Notifier
-	visibility  Visibility
-	logger      *slog.Logger
-	sender      *sender
+	tables       *statetables.Set
+	credentials  CredentialSource
+	policy       Policy
+	decisionKeys DecisionKeySource
+	notifier     Notifier
+	visibility   Visibility
+	logger       *slog.Logger
+	sender       *sender
 }
 
 // New checks the options and fills in their defaults.
@@ -73,7 +79,7 @@ func New(options Options) (*Activities, error) {
 		return nil, err
 	}
 	a := &Activities{
-		tables: options.Tables, credentials: options.Credentials, policy: options.Policy,
+		tables: options.Tables, credentials: options.Credentials, policy: options.Policy, decisionKeys: options.DecisionKeys,
 		notifier: options.Notifier, visibility: options.Visibility, logger: options.Logger,
 		sender: &sender{proxy: options.Proxy, dial: options.DialContext, rootCAs: options.RootCAs, userAgent: "jobwait/" + version()},
 	}
@@ -104,6 +110,7 @@ func (a *Activities) Register(registry Registry) {
 		wire.ActivityPollStatus:       a.PollStatus,
 		wire.ActivityCancelAtProvider: a.CancelAtProvider,
 		wire.ActivityNotify:           a.Notify,
+		wire.ActivityTrustedKeys:      a.TrustedKeys,
 	} {
 		registry.RegisterActivityWithOptions(function, activity.RegisterOptions{Name: name})
 	}

@@ -35,6 +35,9 @@ func (a *Activities) Prepare(ctx context.Context, request wire.PrepareRequest) (
 	if err := a.checkCredential(ctx, spec); err != nil {
 		return wire.Prepared{}, err
 	}
+	if prepared.DecisionKeys, err = a.trusted(ctx); err != nil {
+		return wire.Prepared{}, err
+	}
 	return a.look(ctx, request, prepared)
 }
 

@@ -68,7 +68,11 @@ func (w *world) run(name string, request, result any) error {
 	environment := suite.NewTestActivityEnvironment()
 	environment.SetTestTimeout(time.Minute)
 	activities.Register(environment)
-	value, err := environment.ExecuteActivity(name, request)
+	arguments := []any{request}
+	if request == nil {
+		arguments = nil
+	}
+	value, err := environment.ExecuteActivity(name, arguments...)
 	if err != nil || result == nil {
 		return err
 	}

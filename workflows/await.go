@@ -122,6 +122,8 @@ func (a *await) run() (*wire.Outcome, error) {
 			a.cancelAtProvider(command)
 		case operation.Notify:
 			a.notify(command)
+		case operation.LearnKeys:
+			a.learnKeys()
 		case operation.Wait:
 			if a.runIsLong() {
 				return nil, a.continueAsNew()

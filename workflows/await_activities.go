@@ -22,6 +22,9 @@ const (
 	noticeAttempt        = time.Minute
 	noticeTimeout        = time.Hour
 	closingNoticeTimeout = 2 * time.Minute
+	// keysAttempt bounds one attempt to learn the trusted keys, keysTimeout all of them: less than a workflow task may take.
+	keysAttempt = 2 * time.Second
+	keysTimeout = 5 * time.Second
 )
 
 // once is the retry policy of everything that a provider may have received (R2).
@@ -131,4 +134,21 @@ func (a *await) takeNotices() {
 		a.op.Notified(workflow.Now(a.ctx), notice.id, failure)
 	}
 	a.notices = pending
+}
+
+// learnKeys records which keys are trusted at this moment. It is a local activity, so that the question and its keys become
+// visible in one workflow task and no decision meets the one without the others. Where nobody can say, the keys recorded
+// before hold.
+func (a *await) learnKeys() {
+	ctx := workflow.WithLocalActivityOptions(a.ctx, workflow.LocalActivityOptions{
+		StartToCloseTimeout:    keysAttempt,
+		ScheduleToCloseTimeout: keysTimeout,
+		RetryPolicy:            &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumInterval: time.Second},
+		Summary:                "record the trusted decision keys",
+	})
+	var trusted wire.TrustedKeys
+	if err := workflow.ExecuteLocalActivity(ctx, wire.ActivityTrustedKeys).Get(a.ctx, &trusted); err != nil {
+		workflow.GetLogger(a.ctx).Warn("the trusted decision keys cannot be read, those recorded before hold", "error", err)
+	}
+	a.op.KeysLearned(trusted.Keys)
 }

@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/jobwait/jobwait/operation"
@@ -38,6 +39,9 @@ type world struct {
 	// knowledge is what prepare knows; registered says that the search attributes are.
 	knowledge  operation.Knowledge
 	registered bool
+	// keys are the trusted decision keys when the wait begins and whenever it asks, unreadable why they cannot be read.
+	keys       []wire.DecisionKey
+	unreadable error
 	// unprepared is why prepare has no answer.
 	unprepared error
 	// later runs ten minutes into the next run that continues this one.
@@ -49,6 +53,8 @@ type world struct {
 	timers   []time.Duration
 	timerIDs map[string]bool
 	dropped  int
+	// askedKeys counts how often the trusted keys were asked for.
+	askedKeys int
 }
 
 func newWorld(t *testing.T, poll func(n int, request wire.PollRequest) (wire.PollResult, error)) *world {
@@ -58,6 +64,7 @@ func newWorld(t *testing.T, poll func(n int, request wire.PollRequest) (wire.Pol
 	w := &world{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, poll: poll, timerIDs: map[string]bool{}}
 	w.SetStartTime(start)
 	w.SetTestTimeout(time.Minute)
+	w.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // a busy machine is no deadlock
 	workflows.Register(w)
 	w.registerActivities()
 	w.SetOnTimerScheduledListener(func(id string, length time.Duration) {
@@ -85,6 +92,10 @@ func (w *world) registerActivities() {
 		}
 		return w.notify(request)
 	}, activity.RegisterOptions{Name: wire.ActivityNotify})
+	w.RegisterActivityWithOptions(func(context.Context) (wire.TrustedKeys, error) {
+		w.askedKeys++
+		return wire.TrustedKeys{Keys: w.keys}, w.unreadable
+	}, activity.RegisterOptions{Name: wire.ActivityTrustedKeys})
 }
 
 func (w *world) prepare(_ context.Context, request wire.PrepareRequest) (wire.Prepared, error) {
@@ -99,7 +110,7 @@ func (w *world) prepare(_ context.Context, request wire.PrepareRequest) (wire.Pr
 	if err != nil {
 		return wire.Prepared{}, temporal.NewNonRetryableApplicationError(err.Error(), wire.ErrorInvalidSpec, nil)
 	}
-	prepared.AttributesRegistered = w.registered
+	prepared.AttributesRegistered, prepared.DecisionKeys = w.registered, w.keys
 	return prepared, nil
 }
 
@@ -162,7 +173,7 @@ func (w *world) registerActivitiesOn(fresh *world) {
 		w.polls = append(w.polls, request)
 		return w.poll(len(w.polls), request)
 	}
-	fresh.cancelled, fresh.notify, fresh.knowledge = w.cancelled, w.notify, w.knowledge
+	fresh.cancelled, fresh.notify, fresh.knowledge, fresh.keys = w.cancelled, w.notify, w.knowledge, w.keys
 }
 
 func (w *world) view() wire.OperationView {

@@ -25,6 +25,8 @@ type WorkerOptions struct {
 	Tables []statetables.Source
 	// Policy caps what specs may ask for.
 	Policy activities.Policy
+	// DecisionKeys are the keys that decisions must be signed by.
+	DecisionKeys activities.DecisionKeySource
 	// Notifier replaces the one that logs to nobody.
 	Notifier activities.Notifier
 	// Worker are the SDK's options.
@@ -65,7 +67,8 @@ func newActivities(options WorkerOptions) (*activities.Activities, error) {
 	}
 	return activities.New(activities.Options{
 		Tables: tables, Credentials: options.Credentials, Policy: options.Policy, Notifier: options.Notifier,
-		Logger: slog.New(slog.DiscardHandler),
+		DecisionKeys: options.DecisionKeys,
+		Logger:       slog.New(slog.DiscardHandler),
 	})
 }
 
