@@ -69,6 +69,12 @@ func changes() []change {
 				return substitute(&payload.Data, `"accepted":true`, `"accepted":false`)
 			})
 		}},
+		{"trusted_keys", "signed_keys_rotated", func(h *historypb.History) error {
+			return editNth(h, enumspb.EVENT_TYPE_MARKER_RECORDED, 2, func(event *historypb.HistoryEvent) error {
+				payload := event.GetMarkerRecordedEventAttributes().GetDetails()["result"].GetPayloads()[0]
+				return substitute(&payload.Data, `"key_id":"ana-2"`, `"key_id":"ana-3"`)
+			})
+		}},
 		{"activity_renamed", "success", func(h *historypb.History) error {
 			return editNth(h, enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, 2, func(event *historypb.HistoryEvent) error {
 				event.GetActivityTaskScheduledEventAttributes().GetActivityType().Name = "jobwait.CancelAtProvider"

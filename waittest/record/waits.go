@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/jobwait/jobwait/activities"
 	"github.com/jobwait/jobwait/internal/bed"
 	"github.com/jobwait/jobwait/internal/devserver"
 	"github.com/jobwait/jobwait/waittest"
@@ -30,7 +31,9 @@ type wait struct {
 // group is a set of waits that share a server.
 type group struct {
 	server devserver.Options
-	waits  []wait
+	// keys are those that decisions must be signed by; nil: none.
+	keys  activities.DecisionKeySource
+	waits []wait
 }
 
 func groups() []group {
@@ -44,6 +47,7 @@ func groups() []group {
 			},
 			waits: continued(),
 		},
+		signed(),
 	}
 }
 
@@ -61,8 +65,9 @@ func (g group) record(ctx context.Context, waits []wait, dir string, progress io
 		return err
 	}
 	stop, err := b.Work(bed.WorkerOptions{
-		Credentials: bed.Credentials{"demo": b.Credential("1", bed.Key), "other": b.Credential("1", bed.Key), "wrong": b.Credential("1", "wrong-key")},
-		Worker:      worker.Options{Identity: "recorder"},
+		Credentials:  bed.Credentials{"demo": b.Credential("1", bed.Key), "other": b.Credential("1", bed.Key), "wrong": b.Credential("1", "wrong-key")},
+		DecisionKeys: g.keys,
+		Worker:       worker.Options{Identity: "recorder"},
 	})
 	if err != nil {
 		return errors.Join(err, b.Close())
