@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobwait/jobwait/internal/waits"
+	"github.com/jobwait/jobwait/signing"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -21,6 +22,10 @@ type decisionFlags struct {
 	decision wire.Decision
 	span     time.Duration
 	json     bool
+	// keyFile is what --sign-with names, key what is in it; byGiven reports whether --by was typed.
+	keyFile string
+	key     *signing.PrivateKey
+	byGiven func() bool
 }
 
 func (a *app) decisionCommands() []*cobra.Command {
@@ -61,7 +66,9 @@ the reason is shown (with --json as JSON, too), and the exit code is 1.`,
 	command.Flags().StringVar(&d.Comment, "comment", "", "`why`; it stands in the audit (required)")
 	command.Flags().StringVar(&d.EscalationID, "escalation", "", "`id` of the escalation that is answered (default: ID where it is one, else the open one)")
 	command.Flags().StringVar(&d.DecisionID, "decision-id", "", "`id` under which the decision is applied at most once (default: a new one)")
+	command.Flags().StringVar(&flags.keyFile, "sign-with", "", "`file` with the private key that signs the decision, where the worker asks for signatures")
 	command.Flags().BoolVar(&flags.json, "json", false, "the reply as JSON, a refusal included")
+	flags.byGiven = func() bool { return command.Flags().Changed("by") }
 	return command
 }
 
@@ -83,6 +90,9 @@ func credentialFlag(command *cobra.Command, flags *decisionFlags) {
 
 // complete checks what can be known before anything is asked.
 func (f *decisionFlags) complete() error {
+	if err := f.useKey(); err != nil {
+		return err
+	}
 	d := &f.decision
 	switch {
 	case d.DecidedBy == "":
@@ -137,6 +147,9 @@ func (a *app) decideOn(ctx context.Context, s *server, workflowID string, flags 
 	if err := a.address(ctx, s, workflowID, flags); err != nil {
 		return err
 	}
+	if err := flags.sign(); err != nil {
+		return err
+	}
 	reply, err := s.Decide(ctx, workflowID, flags.decision)
 	if err != nil {
 		return a.notDecided(err, flags, workflowID)
@@ -160,6 +173,9 @@ func (a *app) address(ctx context.Context, s *server, workflowID string, flags *
 	}
 	if decision.EscalationID == "" && view.Escalation != nil {
 		decision.EscalationID = view.Escalation.ID
+	}
+	if decision.EscalationID == "" && decision.Kind == wire.DecisionCancel && view.Signing != nil {
+		decision.EscalationID = view.Signing.WaitID
 	}
 	switch {
 	case view.Escalation != nil && view.Escalation.ID == decision.EscalationID:
@@ -219,6 +235,9 @@ func (a *app) notDecided(err error, flags *decisionFlags, workflowID string) err
 	text := refusal.Error()
 	if refusal.Winner != "" {
 		text += fmt.Sprintf("; decision %q came first", refusal.Winner)
+	}
+	if refusal.Reason == wire.RefusalNotSigned && flags.key == nil {
+		return hinted(&refusedError{text, refusal}, "sign it: --sign-with FILE with a private key that the worker trusts; `%s keys new` makes one", a.name)
 	}
 	return hinted(&refusedError{text, refusal}, "`%s show %s` shows what may be answered", a.name, workflowID)
 }

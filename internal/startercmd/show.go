@@ -117,6 +117,9 @@ func writeOperation(to io.Writer, seen shown) error {
 		f.add("no use after", "%s", stamp(*business))
 	}
 	f.add("next", "%s", next(*view))
+	if view.Signing != nil {
+		f.add("decisions", "signed, by one of %s", strings.Join(view.Signing.KeyIDs, ", "))
+	}
 	if view.Escalation != nil {
 		f.add("escalation", "%s\n%s", view.Escalation.ID, strings.TrimSpace(view.Escalation.Message))
 	}

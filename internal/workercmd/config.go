@@ -37,6 +37,7 @@ Flags:
 // config is what the command line says.
 type config struct {
 	credentials, tables, policy string
+	decisionKeys                string
 	taskQueue                   string
 	demo                        bool
 	healthAddr, metricsAddr     string
@@ -70,6 +71,7 @@ func (c *config) define(flags *pflag.FlagSet) {
 	flags.StringVar(&c.credentials, "credentials", "", "`file` that names credentials and where they may be sent; without it only providers without auth can be asked")
 	flags.StringVar(&c.tables, "tables", "", "`directory` with state tables of your own, beside the built-in ones")
 	flags.StringVar(&c.policy, "policy", "", "`file` that caps what specs may ask for")
+	flags.StringVar(&c.decisionKeys, "decision-keys", "", "`file` with the public keys that decisions must be signed by; without it they need no signature")
 	flags.StringVar(&c.taskQueue, "task-queue", wire.DefaultTaskQueue, "`name` of the task queue to work on")
 	flags.BoolVar(&c.demo, "demo", false, "also load the table of demo-export, which accepts loopback addresses only")
 	flags.StringVar(&c.healthAddr, "health-addr", "", "`host:port` of GET /healthz: 200 while it works, 503 before and after (default off)")
@@ -118,6 +120,9 @@ func (c *config) options(logger *slog.Logger) (jobwait.Options, error) {
 		if options.Policy, err = activities.LoadPolicy(c.policy); err != nil {
 			return jobwait.Options{}, err
 		}
+	}
+	if c.decisionKeys != "" {
+		options.DecisionKeys = activities.DecisionKeysFile(c.decisionKeys)
 	}
 	return options, options.Validate()
 }
