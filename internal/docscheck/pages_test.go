@@ -222,10 +222,11 @@ var shownYAML = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 func TestShownFilesAreTaken(t *testing.T) {
 	t.Parallel()
 	blocks := shownYAML.FindAllStringSubmatch(readFile(t, "docs/operate.md"), -1)
-	require.Len(t, blocks, 2)
+	require.Len(t, blocks, 3)
 	for i, check := range []func(path string) error{
 		func(path string) error { return activities.CredentialsFile(path).Validate() },
 		func(path string) error { _, err := activities.LoadPolicy(path); return err },
+		func(path string) error { return activities.DecisionKeysFile(path).Validate() },
 	} {
 		path := filepath.Join(t.TempDir(), "shown.yaml")
 		require.NoError(t, os.WriteFile(path, []byte(blocks[i][1]), 0o600))
@@ -277,7 +278,7 @@ func TestWordsAreDocumented(t *testing.T) {
 	}
 	for _, refusal := range []wire.RefusalReason{
 		wire.RefusalUnparsable, wire.RefusalIncomplete, wire.RefusalDuplicate, wire.RefusalConflict, wire.RefusalNotOpen,
-		wire.RefusalWrongEscalation, wire.RefusalNotOffered, wire.RefusalOutOfBounds, wire.RefusalLost,
+		wire.RefusalNotSigned, wire.RefusalWrongEscalation, wire.RefusalNotOffered, wire.RefusalOutOfBounds, wire.RefusalLost,
 	} {
 		words = append(words, string(refusal))
 	}
