@@ -61,7 +61,7 @@ func TestPluginRegistersEverythingWhenTheWorkerStarts(t *testing.T) {
 	require.ErrorIs(t, err, started)
 	require.Equal(t, []string{wire.WorkflowAwaitJob}, registry.workflows)
 	require.ElementsMatch(t, []string{
-		wire.ActivityPrepare, wire.ActivityPollStatus, wire.ActivityCancelAtProvider, wire.ActivityNotify,
+		wire.ActivityPrepare, wire.ActivityPollStatus, wire.ActivityCancelAtProvider, wire.ActivityNotify, wire.ActivityTrustedKeys,
 	}, registry.activities)
 }
 
