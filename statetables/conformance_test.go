@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -100,9 +101,11 @@ var hostiles = []hostile{
 // everything needs none.
 func TestBrokenBodiesAreMalformed(t *testing.T) {
 	t.Parallel()
+	var tables atomic.Int64
 	everyBuiltin(t, func(t *testing.T, found *Table, doc Document) {
 		t.Helper()
 		meaning, given := found.meaning(200)
+		broken := 0
 		for _, answer := range answersOf(t, found, doc) {
 			for _, hostile := range hostiles {
 				response := answer.response
@@ -114,9 +117,14 @@ func TestBrokenBodiesAreMalformed(t *testing.T) {
 				require.Equal(t, wire.AnswerMalformed, got.Answer, "%s: %s", hostile.name, answer.name)
 				require.Equal(t, hostile.want, got.Detail, "%s: %s", hostile.name, answer.name)
 				require.Nil(t, got.Job)
+				broken++
 			}
 		}
+		if broken > 0 {
+			tables.Add(1)
+		}
 	})
+	require.GreaterOrEqual(t, tables.Load(), int64(75), "tables that read the body of a 200")
 }
 
 // mayLack says whether a code's answer is read without the body that the hostile one spoils.
@@ -124,16 +132,19 @@ func mayLack(meaning *codeMeaning, hostile hostile) bool {
 	return meaning.ignoreBody || hostile.want == wire.MalformedEmptyBody && (meaning.mayBeEmpty || !meaning.readBody)
 }
 
+// everyBuiltin runs a check for each table that is shipped, and returns when all are done.
 func everyBuiltin(t *testing.T, check func(*testing.T, *Table, Document)) {
 	t.Helper()
 	set := loadAll(t)
-	for _, provider := range set.Providers() {
-		t.Run(provider, func(t *testing.T) {
-			t.Parallel()
-			found, _ := set.Table(provider)
-			check(t, found, documentOf(t, provider))
-		})
-	}
+	t.Run("table", func(t *testing.T) {
+		for _, provider := range set.Providers() {
+			t.Run(provider, func(t *testing.T) {
+				t.Parallel()
+				found, _ := set.Table(provider)
+				check(t, found, documentOf(t, provider))
+			})
+		}
+	})
 }
 
 // restated is an answer in which another value stands where the state is read from.
@@ -157,6 +168,7 @@ var restatements = []restated{
 // R3, R7: where a table reads its state from a list, it waits in nothing else, unless the provider documents that it may.
 func TestUnknownStatesDoNotWait(t *testing.T) {
 	t.Parallel()
+	var tables atomic.Int64
 	everyBuiltin(t, func(t *testing.T, found *Table, doc Document) {
 		t.Helper()
 		way := wayToState(doc)
@@ -179,7 +191,9 @@ func TestUnknownStatesDoNotWait(t *testing.T) {
 			}
 		}
 		require.Positive(t, tried, "no example shows a listed state")
+		tables.Add(1)
 	})
+	require.GreaterOrEqual(t, tables.Load(), int64(69), "tables that read a state from the body")
 }
 
 // documented says whether the table as it is written covers waiting with this value: a word that is not listed, or none.
@@ -274,6 +288,7 @@ func TestCaseIsExact(t *testing.T) {
 // R6, S9: an answer about another job says so, in every example that names the job.
 func TestAnotherJobIsSeen(t *testing.T) {
 	t.Parallel()
+	var tables atomic.Int64
 	everyBuiltin(t, func(t *testing.T, found *Table, doc Document) {
 		t.Helper()
 		if found.jobID == nil {
@@ -290,7 +305,9 @@ func TestAnotherJobIsSeen(t *testing.T) {
 			}
 		}
 		require.Positive(t, seen)
+		tables.Add(1)
 	})
+	require.GreaterOrEqual(t, tables.Load(), int64(68), "tables whose answers name the job")
 }
 
 func namesJob(found *Table, response Response) bool {

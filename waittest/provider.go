@@ -2,6 +2,7 @@ package waittest
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +21,12 @@ type ProviderOptions struct {
 	Address string
 	// Key is what Authorization must say after "Bearer "; empty checks nothing. Other keys are answered 401 and use up no step.
 	Key string
+	// TLS makes it an https provider that shows the certificates of this configuration; nil: plain http. HTTP/1.1 alone is spoken.
+	TLS *tls.Config
+	// Route says what a request asks for and of which job, so that a provider of your own state table can be played at the URLs
+	// that the table makes. It is asked by several requests at once. What it takes for nothing (KindOther and no job) is answered
+	// 404, or by what the Provider has for other processes. Nil: the paths of the demo-export state table.
+	Route func(*http.Request) (RequestKind, string)
 	// Script holds the jobs to begin with.
 	Script ProviderScript
 	// Log receives every finished request as a JSON line (LogEntry); nil: read Provider.Log or GET /_log.
@@ -33,6 +40,9 @@ func (o ProviderOptions) Validate() error {
 			return fmt.Errorf("waittest: address %q: %w; give host:port, with port 0 for a free one", o.Address, err)
 		}
 	}
+	if o.TLS != nil && len(o.TLS.Certificates) == 0 && o.TLS.GetCertificate == nil && o.TLS.GetConfigForClient == nil {
+		return errors.New("waittest: TLS has no certificate; set Certificates or GetCertificate")
+	}
 	return o.Script.Validate()
 }
 
@@ -45,6 +55,7 @@ func (o ProviderOptions) Validate() error {
 type Provider struct {
 	server  *http.Server
 	address string
+	route   func(*http.Request) (RequestKind, string)
 	log     *requestLog
 	clock   clock
 	stop    context.CancelCauseFunc
@@ -70,17 +81,29 @@ func NewProvider(opts ProviderOptions) (*Provider, error) {
 		return nil, err
 	}
 	p := &Provider{
-		address: listener.Addr().String(), log: newRequestLog(opts.Log), clock: newClock(), stop: cancel, served: make(chan error, 1),
+		address: listener.Addr().String(), route: opts.Route, log: newRequestLog(opts.Log), clock: newClock(), stop: cancel, served: make(chan error, 1),
 		key: opts.Key, jobs: map[string]*job{}, defaultSteps: opts.Script.Default,
+	}
+	if p.route == nil {
+		p.route = classify
 	}
 	for id, script := range opts.Script.Jobs {
 		p.jobs[id] = newJob(script)
 	}
 	p.server = &http.Server{
 		Handler: p, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx },
+		TLSConfig: opts.TLS, Protocols: new(http.Protocols),
 	}
-	go func() { p.served <- p.server.Serve(listener) }()
+	p.server.Protocols.SetHTTP1(true) // a connection of its own for each request that is cut or reset
+	go func() { p.served <- p.serve(listener) }()
 	return p, nil
+}
+
+func (p *Provider) serve(listener net.Listener) error {
+	if p.server.TLSConfig == nil {
+		return p.server.Serve(listener)
+	}
+	return p.server.ServeTLS(listener, "", "")
 }
 
 func listen(ctx context.Context, address string) (net.Listener, error) {
@@ -113,13 +136,18 @@ func (p *Provider) Close() error {
 	return errors.Join(err, p.log.writeError())
 }
 
-// URL is the provider's origin, such as http://127.0.0.1:8090.
-func (p *Provider) URL() string { return "http://" + p.address }
+// URL is the provider's origin, such as http://127.0.0.1:8090; https with ProviderOptions.TLS.
+func (p *Provider) URL() string {
+	if p.server.TLSConfig != nil {
+		return "https://" + p.address
+	}
+	return "http://" + p.address
+}
 
 // Address is the provider's host:port.
 func (p *Provider) Address() string { return p.address }
 
-// StatusURL is where a job's status is asked for.
+// StatusURL is where a job's status is asked for, as the demo-export state table has it.
 func (p *Provider) StatusURL(job string) string { return p.URL() + exportsPrefix + url.PathEscape(job) }
 
 // Set gives a job a script, from its beginning.
@@ -272,7 +300,7 @@ func newClock() clock { return clock{time.Now()} }
 
 func (c clock) now() time.Time { return c.start.Round(0).Add(time.Since(c.start)).UTC() }
 
-// header merges the headers of a step over those that every answer has.
+// header merges the headers of a step over those that every answer has. One without a value is not sent.
 func (s Step) header(now time.Time) http.Header {
 	header := http.Header{"Content-Type": {"application/json"}, "Date": {now.UTC().Format(http.TimeFormat)}}
 	maps.Copy(header, s.Headers)

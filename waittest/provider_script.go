@@ -47,8 +47,8 @@ type Step struct {
 
 	// Status is the HTTP status, 200 to 599; 0 means 200.
 	Status int `json:"status,omitempty"`
-	// Headers are sent besides Content-Type and Date, or instead of them. Several values are sent as several lines.
-	// Content-Length is the provider's own affair.
+	// Headers are sent besides Content-Type and Date, or instead of them. Several values are sent as several lines; none leaves
+	// the header out ({"Date": []}). Content-Length is the provider's own affair.
 	Headers http.Header `json:"headers,omitempty"`
 
 	// The body's fields. An empty State is left out, like every other empty field; an empty JobID is the job that was asked for

@@ -3,6 +3,7 @@ package waittest
 import (
 	"context"
 	"crypto/subtle"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,7 +24,8 @@ const (
 
 // ServeHTTP answers by script.
 func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(r.URL.Path, controlPrefix) {
+	kind, job := p.route(r)
+	if kind == KindOther && job == "" && strings.HasPrefix(r.URL.Path, controlPrefix) {
 		p.control(w, r)
 		return
 	}
@@ -35,7 +37,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, 1<<20))
 
 	entry := describe(r, p.clock.now())
-	entry.Kind, entry.Job = classify(r)
+	entry.Kind, entry.Job = kind, job
 	entry.Authorized = p.authorized(r)
 	// Who sees a request in the log can release it: it is held before it is shown.
 	met := p.meet(entry)
@@ -193,6 +195,9 @@ func breakConnection(w http.ResponseWriter) error {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return err
+	}
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		err = tcp.SetLinger(0)

@@ -1,9 +1,6 @@
 package conformance_test
 
 import (
-	"encoding/base64"
-	"encoding/json"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -24,17 +21,19 @@ type table struct {
 	examples []statetables.Example
 }
 
-// everyTable runs a check for each table that is shipped, the demonstration's included.
+// everyTable runs a check for each table that is shipped, the demonstration's included, and returns when all are done.
 func everyTable(t *testing.T, check func(*testing.T, table)) {
 	t.Helper()
 	all, err := shipped()
 	require.NoError(t, err)
-	for _, known := range all {
-		t.Run(known.table.Provider(), func(t *testing.T) {
-			t.Parallel()
-			check(t, known)
-		})
-	}
+	t.Run("table", func(t *testing.T) {
+		for _, known := range all {
+			t.Run(known.table.Provider(), func(t *testing.T) {
+				t.Parallel()
+				check(t, known)
+			})
+		}
+	})
 }
 
 // shipped reads the tables once for all tests.
@@ -71,63 +70,6 @@ func at(t *testing.T, now time.Time, check func(*testing.T)) {
 	})
 }
 
-// R1, R3, R4, R10, R12, R16: every example of every table, served over HTTP, is read as it wants and decided as the rules
-// have it.
-func TestEveryExampleOverHTTP(t *testing.T) {
-	t.Parallel()
-	everyTable(t, func(t *testing.T, known table) {
-		t.Helper()
-		p := newProvider(t)
-		for _, example := range known.examples {
-			w := waitFor(t, known.table, example, nil)
-			requireContext(t, example, w.request)
-			p.give(answering(example.Response))
-			at(t, w.now, func(t *testing.T) {
-				t.Helper()
-				seen := w.poll(t, p, known.set)
-				require.Empty(t, example.Differences(seen), example.Name)
-				require.Equal(t, w.now, *seen.ReceivedAt)
-				requireOneRequest(t, p, w, known.set)
-				requireNoSecret(t, seen)
-				requireDecided(t, w, example, seen)
-			})
-		}
-	})
-}
-
-// R10: the core has an answer read in the context of the example. A cancel follows an answer that allowed it.
-func requireContext(t *testing.T, example statetables.Example, request wire.PollRequest) {
-	t.Helper()
-	want, got := example.Reading, request.Reading
-	want.Answered = want.Answered || want.CancelSent
-	require.True(t, want.SubmittedAt.Equal(got.SubmittedAt), example.Name)
-	want.SubmittedAt = got.SubmittedAt
-	require.Equal(t, want, got, example.Name)
-}
-
-// R2, R51: one request, a GET, to the URL that the table makes, with its headers and no others.
-func requireOneRequest(t *testing.T, p *provider, w *wait, set *statetables.Set) {
-	t.Helper()
-	requests := p.got()
-	require.Len(t, requests, 1)
-	table, _ := set.Table(w.request.Provider)
-	want, err := table.StatusRequest(w.request.Target)
-	require.NoError(t, err)
-	want = want.Authorize(secretFor(want))
-	address := w.address(t, set)
-	require.Equal(t, http.MethodGet, requests[0].Method)
-	require.Equal(t, address.Host, requests[0].Host)
-	require.Equal(t, want.URL, address.Scheme+"://"+requests[0].Host+requests[0].RequestURI)
-	header := requests[0].Header.Clone()
-	for name, value := range want.Header {
-		require.Equal(t, value, header.Get(name), name)
-		header.Del(name)
-	}
-	for name := range header {
-		require.Contains(t, []string{"User-Agent", "Accept", "Connection"}, name)
-	}
-}
-
 // secretFor is the secret as a request carries it.
 func secretFor(request statetables.Request) string {
 	if request.Auth.Needed() {
@@ -136,18 +78,10 @@ func secretFor(request statetables.Request) string {
 	return ""
 }
 
-// R50: the credential is in no observation.
-func requireNoSecret(t *testing.T, seen wire.Observation) {
-	t.Helper()
-	text, err := json.Marshal(seen)
-	require.NoError(t, err)
-	require.NotContains(t, string(text), secret)
-	require.NotContains(t, string(text), base64.StdEncoding.EncodeToString([]byte(secret)))
-}
-
 // R13: a partial success is one where the spec takes it, and a person's question where it does not.
 func TestPartialExamplesAreTakenWhereTheSpecSaysSo(t *testing.T) {
 	t.Parallel()
+	var tried tally
 	everyTable(t, func(t *testing.T, known table) {
 		t.Helper()
 		p := newProvider(t)
@@ -155,6 +89,7 @@ func TestPartialExamplesAreTakenWhereTheSpecSaysSo(t *testing.T) {
 			if example.Want.Category != string(wire.CategoryPartial) || example.Want.OtherJob {
 				continue
 			}
+			tried.count("partial", known)
 			w := waitFor(t, known.table, example, func(spec *wire.Spec) { spec.AcceptPartial = true })
 			p.give(answering(example.Response))
 			at(t, w.now, func(t *testing.T) {
@@ -165,11 +100,13 @@ func TestPartialExamplesAreTakenWhereTheSpecSaysSo(t *testing.T) {
 			})
 		}
 	})
+	tried.requireTables(t, map[string]int{"partial": 27})
 }
 
 // R4: a caller that accepts another state alone is asked about this one.
 func TestSuccessInAnotherStateThanExpected(t *testing.T) {
 	t.Parallel()
+	var tried tally
 	everyTable(t, func(t *testing.T, known table) {
 		t.Helper()
 		for _, example := range known.examples {
@@ -177,11 +114,13 @@ func TestSuccessInAnotherStateThanExpected(t *testing.T) {
 			if example.Want.Category != string(wire.CategorySuccess) || len(example.Want.Unproven) > 0 || example.Want.OtherJob || other == "" {
 				continue
 			}
+			tried.count("two successes", known)
 			w := waitFor(t, known.table, example, func(spec *wire.Spec) { spec.ExpectedStates = []string{other} })
 			w.decide(known.table.Classify(w.request.Target, w.request.Reading, example.Response))
 			requireAsks(t, w, wire.ReasonContradictoryResponse, wire.DetailUnexpectedSuccessState)
 		}
 	})
+	tried.requireTables(t, map[string]int{"two successes": 34})
 }
 
 func another(states []string, than string) string {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 	"unicode"
@@ -26,8 +25,9 @@ type hostile struct {
 	// want is how it is read. What is not read as an answer about the job never lets it pass for one.
 	want   wire.Answer
 	detail string
-	// unless says that a table documents the answer, so that it is not hostile to it.
-	unless func(statetables.Document) bool
+	// unless says that a table documents the answer, so that it is not hostile to it, and documented how many tables do.
+	unless     func(statetables.Document) bool
+	documented int
 }
 
 // victim is a good answer of a table, and the table.
@@ -41,7 +41,7 @@ const page = "<!DOCTYPE html><title>Sign in</title><p>Welcome back"
 var hostiles = []hostile{
 	{name: "R7 cut half way", serve: body(half), want: wire.AnswerMalformed, detail: wire.MalformedTruncated},
 	{name: "R7 H9 a sign-in page", serve: body(put(page)), want: wire.AnswerMalformed, detail: wire.MalformedHTML},
-	{name: "R7 H8 nothing", serve: body(put("")), want: wire.AnswerMalformed, detail: wire.MalformedEmptyBody, unless: needsNoBody},
+	{name: "R7 H8 nothing", serve: body(put("")), want: wire.AnswerMalformed, detail: wire.MalformedEmptyBody, unless: needsNoBody, documented: 2},
 	{name: "R7 two answers in one", serve: body(twice), want: wire.AnswerMalformed, detail: wire.MalformedNotJSON},
 	{name: "R7 a key given twice", serve: body(keyTwice), want: wire.AnswerMalformed, detail: wire.MalformedDuplicateKey},
 	{name: "R7 more than 1 MiB", serve: body(padded), want: wire.AnswerMalformed, detail: wire.MalformedTooLarge},
@@ -54,12 +54,19 @@ var hostiles = []hostile{
 	{name: "R2 a redirect", serve: status(302, page, "Location", "/elsewhere"), want: wire.AnswerUnexpected, unless: speaksOf("302")},
 	{name: "R9 the job's answer with a 401", serve: code(401), want: wire.AnswerDenied},
 	{name: "R11 the job's answer with a 429", serve: code(429), want: wire.AnswerRateLimited},
-	{name: "R12 a 503 with a page", serve: status(503, page, "Retry-After", "120"), want: wire.AnswerServerError, unless: speaksOf("503")},
+	{name: "R12 a 503 with a page", serve: status(503, page, "Retry-After", "120"), want: wire.AnswerServerError, unless: speaksOf("503"), documented: 1},
 }
 
 // R2, R7, R9, R11, R12: no table waits on an answer that is not the provider's, and each is asked for once.
 func TestHostileAnswersOverHTTP(t *testing.T) {
 	t.Parallel()
+	var tried tally
+	all, err := shipped()
+	require.NoError(t, err)
+	want := map[string]int{}
+	for _, hostile := range hostiles {
+		want[hostile.name] = len(all) - hostile.documented
+	}
 	everyTable(t, func(t *testing.T, known table) {
 		t.Helper()
 		good, ok := victimOf(known)
@@ -71,6 +78,7 @@ func TestHostileAnswersOverHTTP(t *testing.T) {
 			if hostile.unless != nil && hostile.unless(good.doc) {
 				continue
 			}
+			tried.count(hostile.name, known)
 			w := waitFor(t, known.table, good.example, nil)
 			p.give(hostile.serve(good))
 			at(t, w.now, func(t *testing.T) {
@@ -86,6 +94,7 @@ func TestHostileAnswersOverHTTP(t *testing.T) {
 			})
 		}
 	})
+	tried.requireTables(t, want)
 }
 
 // requireReading wants the good reading where the answer is as good as it, and no job fact where it is none.
@@ -123,8 +132,7 @@ func requireReaction(t *testing.T, w *wait, seen wire.Observation, name string) 
 // R3, R6, R7: a word that is almost a listed one, none, and another job's answer do not let a wait go on.
 func TestHostileWordsOverHTTP(t *testing.T) {
 	t.Parallel()
-	var tried atomic.Int64
-	t.Cleanup(func() { require.Greater(t, tried.Load(), int64(200), "too few tables are tried by too few words") })
+	var tried tally
 	everyTable(t, func(t *testing.T, known table) {
 		t.Helper()
 		good, ok := victimOf(known)
@@ -137,7 +145,7 @@ func TestHostileWordsOverHTTP(t *testing.T) {
 			if !applies {
 				continue
 			}
-			tried.Add(1)
+			tried.count(name, known)
 			w := waitFor(t, known.table, good.example, nil)
 			p.give(answering(changed))
 			at(t, w.now, func(t *testing.T) {
@@ -148,6 +156,13 @@ func TestHostileWordsOverHTTP(t *testing.T) {
 			})
 		}
 	})
+	tried.requireTables(t, wordTables)
+}
+
+// wordTables is on how many tables each of the words is tried, at least.
+var wordTables = map[string]int{
+	"R3 S1 another case": 35, "R3 S2 a word behind it": 36, "R3 the empty word": 36, "R7 null": 39, "R7 a list": 39,
+	"R6 S9 another job": 54,
 }
 
 // words are answers that speak of the job in other words than documented; not of tables that document to wait then.
@@ -197,6 +212,7 @@ func swapped(word string) string {
 // R11, R51: whoever cannot prove to be the host of the URL is told nothing.
 func TestAnotherHostsCertificate(t *testing.T) {
 	t.Parallel()
+	var tried tally
 	everyTable(t, func(t *testing.T, known table) {
 		t.Helper()
 		example := known.examples[0]
@@ -204,6 +220,7 @@ func TestAnotherHostsCertificate(t *testing.T) {
 		if w.address(t, known.set).Scheme != "https" {
 			t.Skip("no TLS")
 		}
+		tried.count("TLS", known)
 		p := newProvider(t)
 		p.authority.impostor = "impostor.example.com"
 		p.give(answering(example.Response))
@@ -216,6 +233,7 @@ func TestAnotherHostsCertificate(t *testing.T) {
 			require.Empty(t, p.got())
 		})
 	})
+	tried.requireTables(t, map[string]int{"TLS": 74}) // all but the demonstration's
 }
 
 // victimOf is an answer that a table reads from the body of a 200, one that waits if there is one.
