@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -160,7 +161,7 @@ func (c *Cluster) StartServer(ctx context.Context) error {
 			return nil
 		}
 		if ctx.Err() != nil {
-			return errors.Join(fmt.Errorf("cluster: the server does not serve, see %s: %w", c.log.Name(), ctx.Err()), c.server.Kill())
+			return errors.Join(fmt.Errorf("cluster: the server does not serve: %w; its last words:\n%s", ctx.Err(), lastWords(c.log)), c.server.Kill())
 		}
 		pause(ctx, time.Second)
 	}
@@ -210,12 +211,14 @@ func (c *Cluster) Close() error {
 	return errors.Join(errs...)
 }
 
+// The server keeps ports in a signed column of 16 bits. These are also below those that systems give to outgoing connections.
+const lowestPort, highestPort = 15000, 32000
+
 // choosePorts finds free ports. They are held until all are chosen, so that none is chosen twice.
 func choosePorts(ctx context.Context) (ports, error) {
 	var chosen ports
-	var config net.ListenConfig
 	for _, port := range chosen.all() {
-		listener, err := config.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
+		listener, err := listen(ctx)
 		if err != nil {
 			return chosen, fmt.Errorf("cluster: a free port: %w", err)
 		}
@@ -223,4 +226,15 @@ func choosePorts(ctx context.Context) (ports, error) {
 		*port = listener.Addr().(*net.TCPAddr).Port
 	}
 	return chosen, nil
+}
+
+func listen(ctx context.Context) (listener net.Listener, err error) {
+	var config net.ListenConfig
+	for range 100 {
+		port := lowestPort + rand.IntN(highestPort-lowestPort) //nolint:gosec // any port will do
+		if listener, err = config.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port))); err == nil {
+			return listener, nil
+		}
+	}
+	return nil, err
 }

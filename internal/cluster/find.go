@@ -77,26 +77,38 @@ func build(ctx context.Context, tool string) (string, error) {
 
 // findPostgres prefers what it is told, then what is on PATH, then the newest of Debian's.
 func findPostgres(told string, glob func(string) ([]string, error)) (string, error) {
-	const server = "postgres"
 	if told != "" {
-		if _, err := os.Stat(filepath.Join(told, server)); err != nil {
-			return "", fmt.Errorf("cluster: $%s: %w", envPostgres, err)
+		if missing := lacks(told); missing != nil {
+			return "", fmt.Errorf("cluster: $%s: %w", envPostgres, missing)
 		}
 		return told, nil
 	}
-	if path, err := exec.LookPath(server); err == nil {
-		return filepath.Dir(path), nil
+	installed, err := glob("/usr/lib/postgresql/*/bin")
+	slices.SortFunc(installed, func(a, b string) int { return version(b) - version(a) })
+	if path, err := exec.LookPath("postgres"); err == nil {
+		installed = append([]string{filepath.Dir(path)}, installed...)
 	}
-	installed, err := glob("/usr/lib/postgresql/*/bin/" + server)
-	if err != nil || len(installed) == 0 {
-		return "", errors.Join(err, fmt.Errorf("cluster: PostgreSQL is not installed: apt-get install postgresql, or set $%s to the folder of its programs", envPostgres))
+	for _, folder := range installed {
+		if lacks(folder) == nil {
+			return folder, nil
+		}
 	}
-	return filepath.Dir(slices.MaxFunc(installed, func(a, b string) int { return version(a) - version(b) })), nil
+	return "", errors.Join(err, fmt.Errorf("cluster: PostgreSQL is not installed: apt-get install postgresql, or set $%s to the folder of its programs", envPostgres))
 }
 
-// version is the number in /usr/lib/postgresql/15/bin/postgres.
-func version(path string) int {
-	number, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
+// lacks says which of the programs that are needed is not in a folder.
+func lacks(folder string) error {
+	for _, program := range []string{"postgres", "initdb", "pg_isready"} {
+		if _, err := os.Stat(filepath.Join(folder, program)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// version is the number in /usr/lib/postgresql/15/bin.
+func version(folder string) int {
+	number, _ := strconv.Atoi(filepath.Base(filepath.Dir(folder)))
 	return number
 }
 

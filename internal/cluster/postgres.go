@@ -78,7 +78,7 @@ func (p *postgres) initialize(ctx context.Context) error {
 		return errors.Join(ctx.Err(), done.Kill())
 	}
 	if _, err := os.Stat(filepath.Join(p.data(), "PG_VERSION")); err != nil {
-		return fmt.Errorf("cluster: initdb made no database in %s, which its user has to be able to enter; see %s", p.data(), p.log.Name())
+		return fmt.Errorf("cluster: initdb made no database in %s, which its user has to be able to enter; its last words:\n%s", p.data(), lastWords(p.log))
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (p *postgres) awaitReady(ctx context.Context) error {
 		case <-p.running.Ended():
 			return errEnded
 		case <-ctx.Done():
-			return fmt.Errorf("cluster: PostgreSQL does not take connections, see %s: %w", p.log.Name(), ctx.Err())
+			return fmt.Errorf("cluster: PostgreSQL does not take connections: %w; its last words:\n%s", ctx.Err(), lastWords(p.log))
 		case <-time.After(checkEvery):
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -48,7 +49,7 @@ func (c *crew) begin(ctx context.Context, plan Plan) error {
 	if err := c.startServer(ctx); err != nil {
 		return err
 	}
-	if err := c.writeCredentials(); err != nil {
+	if err := c.writeCredentials(plan); err != nil {
 		return err
 	}
 	var err error
@@ -93,10 +94,15 @@ func (c *crew) startServer(ctx context.Context) error {
 	return err
 }
 
-// writeCredentials names the key twice, so that a person can put another name in a refused one's place.
-func (c *crew) writeCredentials() error {
-	entry := `{version: "1", env: FAULTS_KEY, origins: ["http://` + c.provider.address + `"]}`
-	return os.WriteFile(c.credentials(), []byte("credentials: {demo: "+entry+", other: "+entry+"}\n"), 0o600)
+// writeCredentials names the key for those who share it, once more for a person to put in a refused one's place, and for each wait
+// that has one of its own.
+func (c *crew) writeCredentials(plan Plan) error {
+	var text strings.Builder
+	text.WriteString("credentials:\n")
+	for _, name := range plan.credentials() {
+		fmt.Fprintf(&text, "  %s: {version: \"1\", env: FAULTS_KEY, origins: [\"http://%s\"]}\n", name, c.provider.address)
+	}
+	return os.WriteFile(c.credentials(), []byte(text.String()), 0o600)
 }
 
 func (c *crew) credentials() string { return filepath.Join(c.options.Dir, "credentials.yaml") }

@@ -13,6 +13,9 @@ import (
 type kind struct {
 	name string
 	draw func(*rand.Rand, *Wait)
+	// shares has the waits of this kind use one credential, so that a worker holds all of them back for what the provider asked of
+	// one. The others have one each: their provider asks for more than a run can spare.
+	shares bool
 }
 
 // resultURL is the one result that a job can have.
@@ -35,85 +38,85 @@ func seconds(r *rand.Rand, least, most int) string { return strconv.Itoa(least +
 
 // kinds are in turn what the jobs of a run are like.
 var kinds = []kind{ //nolint:gochecknoglobals // a table
-	{"plain", func(r *rand.Rand, w *Wait) { script(r, w) }},
-	{"retry-after", func(r *rand.Rand, w *Wait) {
+	{shares: true, name: "plain", draw: func(r *rand.Rand, w *Wait) { script(r, w) }},
+	{shares: true, name: "retry-after", draw: func(r *rand.Rand, w *Wait) {
 		w.Script = waittest.Script(
 			waittest.State("queued").RetryAfter(seconds(r, 3, 6)), waittest.Status(503).RetryAfter(seconds(r, 4, 8)),
 			waittest.Status(429).RetryAfter(seconds(r, 4, 9)+".5"), running(r, w.polls), waittest.Succeeded(resultURL(w.Job)))
 	}},
-	{"hints", func(r *rand.Rand, w *Wait) {
+	{shares: true, name: "hints", draw: func(r *rand.Rand, w *Wait) {
 		script(r, w, waittest.State("running").PollAfter(0).Times(2), waittest.State("processing").PollAfter(float64(1+r.IntN(6))).Times(2))
 	}},
-	{"unknown", func(r *rand.Rand, w *Wait) { script(r, w, waittest.State(unknownState).Times(1+r.IntN(3))) }},
-	{"slow", func(r *rand.Rand, w *Wait) {
+	{name: "unknown", draw: func(r *rand.Rand, w *Wait) { script(r, w, waittest.State(unknownState).Times(1+r.IntN(3))) }},
+	{shares: true, name: "slow", draw: func(r *rand.Rand, w *Wait) {
 		script(r, w, waittest.State("running").Delay(2500*time.Millisecond).Times(3), waittest.State("running").Held())
 		w.Spec.Schedule.RequestTimeoutSeconds = new(4)
 	}},
-	{"cancelled", func(r *rand.Rand, w *Wait) {
+	{shares: true, name: "cancelled", draw: func(r *rand.Rand, w *Wait) {
 		w.Script = waittest.Script(waittest.State("running"))
 		w.Cancel = between(r, 3*time.Second, w.Life/2)
 	}},
-	{"budget", func(r *rand.Rand, w *Wait) {
+	{name: "budget", draw: func(r *rand.Rand, w *Wait) {
 		w.Script = waittest.Script(waittest.State("running").Times(6), waittest.Succeeded(resultURL(w.Job)))
 		w.Spec.MaxStatusRequests = 3 + r.IntN(3)
 	}},
-	{"deadline", func(r *rand.Rand, w *Wait) {
+	{shares: true, name: "deadline", draw: func(r *rand.Rand, w *Wait) {
 		w.Script = waittest.Script(waittest.State("running"))
 		w.Life = between(r, 12*time.Second, 40*time.Second)
 	}},
-	{"broken", func(r *rand.Rand, w *Wait) {
+	{name: "broken", draw: func(r *rand.Rand, w *Wait) {
 		script(r, w, waittest.CutOff("running"), waittest.ResetConnection(), waittest.Hangup(), waittest.Status(502), waittest.CutOff("running").RetryAfter("4"))
 	}},
 	// Long enough for a worker to be killed meanwhile.
-	{"hanging", func(r *rand.Rand, w *Wait) {
+	{shares: true, name: "hanging", draw: func(r *rand.Rand, w *Wait) {
 		script(r, w, waittest.State("running").Held().Times(2+r.IntN(3)))
 		w.Spec.Schedule.RequestTimeoutSeconds = new(6)
 	}},
-	{"no-result", func(r *rand.Rand, w *Wait) {
+	{name: "no-result", draw: func(r *rand.Rand, w *Wait) {
 		w.Script = waittest.Script(running(r, w.polls), waittest.State("succeeded").Times(1+r.IntN(2)), waittest.Succeeded(resultURL(w.Job)))
 	}},
-	{"partial", func(r *rand.Rand, w *Wait) {
+	{name: "partial", draw: func(r *rand.Rand, w *Wait) {
 		w.Script = waittest.Script(running(r, w.polls), waittest.Step{State: "partially_succeeded", ResultURL: resultURL(w.Job)})
 		w.Spec.AcceptPartial = r.IntN(2) == 0
 	}},
-	{"failed", func(r *rand.Rand, w *Wait) {
+	{name: "failed", draw: func(r *rand.Rand, w *Wait) {
 		w.Script = waittest.Script(running(r, w.polls), waittest.Failed("E_ROWS", "too many rows"))
 	}},
-	{"expired", func(r *rand.Rand, w *Wait) {
+	{name: "expired", draw: func(r *rand.Rand, w *Wait) {
 		w.Script = waittest.Script(running(r, w.polls), waittest.State("expired"))
 	}},
-	{"cancel-refused", func(r *rand.Rand, w *Wait) {
+	{name: "cancel-refused", draw: func(r *rand.Rand, w *Wait) {
 		script(r, w, waittest.State("running").Times(5))
 		w.Script = w.Script.OnCancel(waittest.Status([]int{404, 409, 503}[r.IntN(3)]).RetryAfter("3"))
 		w.Cancel = between(r, 3*time.Second, w.Life/2)
 	}},
-	{"cancel-hangs", func(r *rand.Rand, w *Wait) {
+	{name: "cancel-hangs", draw: func(r *rand.Rand, w *Wait) {
 		w.Script = waittest.Script(waittest.State("running")).OnCancel(waittest.State("cancelling").Held(), waittest.State("cancelling"), waittest.State("cancelled"))
 		w.Cancel = between(r, 3*time.Second, w.Life/2)
 	}},
-	{"stopped", func(r *rand.Rand, w *Wait) {
+	{name: "stopped", draw: func(r *rand.Rand, w *Wait) {
 		w.Script = waittest.Script(waittest.State("running"))
 		w.Stop = between(r, 3*time.Second, w.Life)
 	}},
-	{"rate-limited", func(r *rand.Rand, w *Wait) {
+	{name: "rate-limited", draw: func(r *rand.Rand, w *Wait) {
 		script(r, w, waittest.Status(429).Times(3+r.IntN(4)))
 		w.Spec.MaxRateLimited = new(3)
 	}},
-	{"failing", func(r *rand.Rand, w *Wait) {
+	{name: "failing", draw: func(r *rand.Rand, w *Wait) {
 		script(r, w, waittest.Status(500).Times(3+r.IntN(5)))
 		w.Spec.MaxTransportFailures = 3
 	}},
-	{"needs-input", func(r *rand.Rand, w *Wait) { script(r, w, waittest.State("awaiting_review").Times(1+r.IntN(2))) }},
-	{"sign-in-page", func(r *rand.Rand, w *Wait) {
+	{name: "needs-input", draw: func(r *rand.Rand, w *Wait) { script(r, w, waittest.State("awaiting_review").Times(1+r.IntN(2))) }},
+	{name: "sign-in-page", draw: func(r *rand.Rand, w *Wait) {
 		script(r, w, waittest.Raw("text/html", "<html>sign in</html>"), waittest.Redirect("http://127.0.0.1/login"))
 	}},
-	{"asks-nobody", func(r *rand.Rand, w *Wait) {
+	{name: "asks-nobody", draw: func(r *rand.Rand, w *Wait) {
 		script(r, w, waittest.State(unknownState))
 		w.Spec.Escalation.EscalateOn = []wire.Reason{}
 	}},
-	{"denied", func(r *rand.Rand, w *Wait) {
+	{name: "denied", draw: func(r *rand.Rand, w *Wait) {
 		script(r, w, waittest.Status(401))
 		w.Answers = []Answer{{Kind: wire.DecisionUseCredential}, {Kind: wire.DecisionClose}}
 	}},
-	{"too-long", func(r *rand.Rand, w *Wait) { script(r, w, waittest.Status(503).RetryAfter("900")) }},
+	{name: "too-long", draw: func(r *rand.Rand, w *Wait) { script(r, w, waittest.Status(503).RetryAfter("900")) }},
 }

@@ -125,6 +125,9 @@ func drawWait(r *rand.Rand, n int, length time.Duration) Wait {
 	for range 3 {
 		w.Answers = append(w.Answers, drawAnswer(r))
 	}
+	if !kind.shares {
+		w.Spec.CredentialRef = "demo-" + w.Job
+	}
 	kind.draw(r, &w)
 	if r.IntN(10) == 0 {
 		w.Rival = between(r, time.Second, w.Life)

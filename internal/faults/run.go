@@ -33,6 +33,17 @@ func (p Plan) scripts() map[string]waittest.JobScript {
 	return scripts
 }
 
+// credentials are the names that the waits and the people use.
+func (p Plan) credentials() []string {
+	names := []string{"demo", "other"}
+	for _, w := range p.Waits {
+		if w.Spec.CredentialRef != names[0] {
+			names = append(names, w.Spec.CredentialRef)
+		}
+	}
+	return names
+}
+
 // Run carries out a plan and checks what is left. An error says that the run itself could not be made; what the product did
 // wrong is in the report.
 func Run(ctx context.Context, options Options, binaries Binaries, progress io.Writer) (Report, error) {
