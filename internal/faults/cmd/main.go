@@ -117,7 +117,7 @@ func suite(ctx context.Context, o faults.Options, m mode, stdout, stderr io.Writ
 		if o.Dir, err = os.MkdirTemp("", "jobwait-faults-"); err != nil {
 			return false, err
 		}
-		if err := os.Chmod(o.Dir, 0o711); err != nil { // PostgreSQL's user has to find its data below
+		if err := os.Chmod(o.Dir, 0o711); err != nil { // as in runIn
 			return false, err
 		}
 	}
@@ -133,7 +133,7 @@ func runIn(ctx context.Context, o faults.Options, m mode, stdout, stderr io.Writ
 		return faults.RunMutants(ctx, o, m.mutant, stdout, stderr)
 	}
 	bin := filepath.Join(o.Dir, "bin")
-	if err := os.MkdirAll(bin, 0o700); err != nil {
+	if err := os.MkdirAll(bin, 0o711); err != nil { // PostgreSQL's user has to find its data beside it
 		return false, err
 	}
 	binaries, err := faults.BuildBinaries(ctx, bin, o)
