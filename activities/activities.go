@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -30,6 +31,8 @@ type Options struct {
 	DecisionKeys DecisionKeySource
 	// Notifier tells people of escalations. Nil: LogNotifier with Logger.
 	Notifier Notifier
+	// Destinations are where results may be carried to, by the names that fetches give. Nil: nowhere.
+	Destinations map[string]Destination
 	// Visibility finds earlier waits for a job. Nil: the client of the worker that runs the activity.
 	Visibility Visibility
 	// Logger receives what an operator must know. It is given no URL and no secret. Nil: slog.Default().
@@ -58,6 +61,11 @@ func (o Options) Validate() error {
 	if err := o.Policy.Validate(); err != nil {
 		return err
 	}
+	for name, destination := range o.Destinations {
+		if err := destination.validate(); err != nil {
+			return fmt.Errorf("destinations: %q: %w", name, err)
+		}
+	}
 	return o.Policy.about(o.Tables)
 }
 
@@ -71,6 +79,7 @@ type Activities struct {
 	visibility   Visibility
 	logger       *slog.Logger
 	sender       *sender
+	destinations map[string]Destination
 }
 
 // New checks the options and fills in their defaults.
@@ -81,7 +90,8 @@ func New(options Options) (*Activities, error) {
 	a := &Activities{
 		tables: options.Tables, credentials: options.Credentials, policy: options.Policy, decisionKeys: options.DecisionKeys,
 		notifier: options.Notifier, visibility: options.Visibility, logger: options.Logger,
-		sender: &sender{proxy: options.Proxy, dial: options.DialContext, rootCAs: options.RootCAs, userAgent: "jobwait/" + version()},
+		sender:       &sender{proxy: options.Proxy, dial: options.DialContext, rootCAs: options.RootCAs, userAgent: "jobwait/" + version()},
+		destinations: options.Destinations,
 	}
 	if a.credentials == nil {
 		a.credentials = noCredentials{}
@@ -111,6 +121,7 @@ func (a *Activities) Register(registry Registry) {
 		wire.ActivityCancelAtProvider: a.CancelAtProvider,
 		wire.ActivityNotify:           a.Notify,
 		wire.ActivityTrustedKeys:      a.TrustedKeys,
+		wire.ActivityFetchResult:      a.FetchResult,
 	} {
 		registry.RegisterActivityWithOptions(function, activity.RegisterOptions{Name: name})
 	}

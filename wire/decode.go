@@ -37,6 +37,15 @@ func DecodeDecision(data []byte) (Decision, error) {
 	return decision, nil
 }
 
+// DecodeFetchSpec reads the input of FetchResult as strictly as DecodeSpec reads a spec.
+func DecodeFetchSpec(data []byte) (FetchSpec, error) {
+	var spec FetchSpec
+	if err := decodeStrictly("fetch", data, MaxSpecBytes, &spec); err != nil {
+		return FetchSpec{}, err
+	}
+	return spec, nil
+}
+
 // Canonical is the RFC 8785 form of a JSON value.
 func Canonical(data []byte) ([]byte, error) {
 	value := jsontext.Value(data).Clone()

@@ -11,6 +11,13 @@ func WorkflowID(provider, account, providerJobID string) string {
 	return "jobwait/" + EscapeSegment(provider) + "/" + EscapeSegment(account) + "/" + EscapeSegment(providerJobID)
 }
 
+// FetchWorkflowID is the one workflow id of carrying a job's result of that name:
+// jobwait-fetch/<provider>/<account>/<provider_job_id>/<result_name>, each part escaped by EscapeSegment.
+func FetchWorkflowID(spec FetchSpec) string {
+	job := strings.TrimPrefix(WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID), "jobwait/")
+	return "jobwait-fetch/" + job + "/" + EscapeSegment(spec.ResultName)
+}
+
 // EscapeSegment writes every byte outside A-Z a-z 0-9 - . _ ~ as %XX, so that the text is one segment of a path.
 func EscapeSegment(text string) string {
 	const hex = "0123456789ABCDEF"

@@ -14,4 +14,5 @@ type Registry interface {
 // Register registers every workflow of the product under its stable name.
 func Register(registry Registry) {
 	registry.RegisterWorkflowWithOptions(AwaitJob, workflow.RegisterOptions{Name: wire.WorkflowAwaitJob})
+	registry.RegisterWorkflowWithOptions(FetchResult, workflow.RegisterOptions{Name: wire.WorkflowFetchResult})
 }

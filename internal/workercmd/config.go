@@ -1,6 +1,7 @@
 package workercmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	_ "gocloud.dev/blob/fileblob" // destinations in the file system; others are for workers of one's own
 
 	"github.com/jobwait/jobwait"
 	"github.com/jobwait/jobwait/activities"
@@ -38,6 +40,7 @@ Flags:
 type config struct {
 	credentials, tables, policy string
 	decisionKeys                string
+	destinations                string
 	taskQueue                   string
 	demo                        bool
 	healthAddr, metricsAddr     string
@@ -72,6 +75,7 @@ func (c *config) define(flags *pflag.FlagSet) {
 	flags.StringVar(&c.tables, "tables", "", "`directory` with state tables of your own, beside the built-in ones")
 	flags.StringVar(&c.policy, "policy", "", "`file` that caps what specs may ask for")
 	flags.StringVar(&c.decisionKeys, "decision-keys", "", "`file` with the public keys that decisions must be signed by; without it they need no signature")
+	flags.StringVar(&c.destinations, "destinations", "", "`file` that names where results may be carried to")
 	flags.StringVar(&c.taskQueue, "task-queue", wire.DefaultTaskQueue, "`name` of the task queue to work on")
 	flags.BoolVar(&c.demo, "demo", false, "also load the table of demo-export, which accepts loopback addresses only")
 	flags.StringVar(&c.healthAddr, "health-addr", "", "`host:port` of GET /healthz: 200 while it works, 503 before and after (default off)")
@@ -107,7 +111,7 @@ func (c *config) logger(stderr io.Writer) *slog.Logger {
 }
 
 // options reads every file that the flags name, so that a fault in one is told before anything connects.
-func (c *config) options(logger *slog.Logger) (jobwait.Options, error) {
+func (c *config) options(ctx context.Context, logger *slog.Logger) (jobwait.Options, error) {
 	tables, err := statetables.Load(c.sources()...)
 	if err != nil {
 		return jobwait.Options{}, err
@@ -123,6 +127,11 @@ func (c *config) options(logger *slog.Logger) (jobwait.Options, error) {
 	}
 	if c.decisionKeys != "" {
 		options.DecisionKeys = activities.DecisionKeysFile(c.decisionKeys)
+	}
+	if c.destinations != "" {
+		if options.Destinations, err = activities.LoadDestinations(ctx, c.destinations); err != nil {
+			return jobwait.Options{}, err
+		}
 	}
 	return options, options.Validate()
 }

@@ -59,7 +59,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	logger := config.logger(stderr)
-	options, err := config.options(logger)
+	options, err := config.options(ctx, logger)
 	if err != nil {
 		return err
 	}

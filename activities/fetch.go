@@ -1,0 +1,210 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+
+	"github.com/jobwait/jobwait/operation"
+	"github.com/jobwait/jobwait/wire"
+)
+
+// progressEvery is how often a fetch tells that it is alive.
+const progressEvery = 3 * time.Second
+
+// ownerKey is the metadata by which an object tells which fetch wrote it.
+const ownerKey = "jobwait-workflow"
+
+// FetchResult carries one result to its destination. It may be repeated: a result is asked for with GET, and an object
+// appears whole or not at all. What repeating would not change is the outcome; an error is an application error of type
+// wire.ErrorFetchInterrupted, with a word for what broke, and asks for another attempt.
+func (a *Activities) FetchResult(ctx context.Context, request wire.FetchRequest) (wire.FetchResponse, error) {
+	got, err := a.carry(ctx, request.Spec)
+	outcome := operation.FetchEnded(request.Spec, wire.FetchDone, "", "")
+	outcome.Attempts, outcome.Renewed, outcome.Resumed = int(activity.GetInfo(ctx).Attempt), request.Renewed, got.resumed
+	kind := "fetched"
+	defer func() { count(ctx, "jobwait_results_fetched", request.Spec.Provider, kind) }()
+	switch err := err.(type) { //nolint:errorlint // the two are made here and never wrapped
+	case nil:
+		outcome.Bytes, outcome.SHA256, outcome.ContentType = got.bytes, got.sha256, got.contentType
+		return wire.FetchResponse{Outcome: outcome}, nil
+	case *fetchEnd:
+		kind = string(err.reason)
+		outcome.Status, outcome.Reason, outcome.Detail = wire.FetchFailed, err.reason, err.detail
+		return wire.FetchResponse{Outcome: outcome, Renewable: err.renewable}, nil
+	case *fetchAgain:
+		kind = "interrupted"
+		return wire.FetchResponse{}, temporal.NewApplicationErrorWithOptions(err.detail, wire.ErrorFetchInterrupted,
+			temporal.ApplicationErrorOptions{NextRetryDelay: err.after})
+	default:
+		return wire.FetchResponse{}, err
+	}
+}
+
+// fetchEnd ends a fetch: another attempt would end the same.
+type fetchEnd struct {
+	reason wire.FetchReason
+	detail string
+	// renewable says that the provider's status has a fresh reference.
+	renewable bool
+}
+
+func (e *fetchEnd) Error() string { return string(e.reason) + ": " + e.detail }
+
+func endFetch(reason wire.FetchReason, format string, values ...any) *fetchEnd {
+	return &fetchEnd{reason: reason, detail: fmt.Sprintf(format, values...)}
+}
+
+// fetchAgain ends one attempt of a fetch. after is what the provider asks for; 0: the workflow's own backoff.
+type fetchAgain struct {
+	detail string
+	after  time.Duration
+}
+
+func (e *fetchAgain) Error() string { return e.detail }
+
+// carried is what a fetch has carried.
+type carried struct {
+	bytes       int64
+	sha256      string
+	contentType string
+	resumed     int
+}
+
+// carry copies the result. An error leaves nothing of it at the destination.
+func (a *Activities) carry(ctx context.Context, spec wire.FetchSpec) (carried, error) {
+	to, err := a.openObject(ctx, spec)
+	if err != nil {
+		return carried{}, err
+	}
+	source := &download{
+		sender: a.sender, clear: func(ctx context.Context, address string) (hop, error) { return a.clearHop(ctx, spec, address) },
+		address: spec.URL, limit: to.limit, patience: fetchPatience,
+	}
+	defer tellProgress(ctx, &source.done)()
+	got, err := to.fill(ctx, spec, source)
+	got.resumed = source.resumed
+	if err != nil && ctx.Err() != nil { // whatever it looks like, somebody ended it
+		err = ctx.Err()
+	}
+	return got, err
+}
+
+// tellProgress tells the server that the fetch is alive and how far it is, until it is stopped.
+func tellProgress(ctx context.Context, done *atomic.Int64) (stop func()) {
+	ticker, ended := time.NewTicker(progressEvery), make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-ticker.C:
+				activity.RecordHeartbeat(ctx, wire.FetchProgress{Bytes: done.Load()})
+			case <-ended:
+				return
+			}
+		}
+	}()
+	return func() {
+		ticker.Stop()
+		close(ended)
+	}
+}
+
+// object is where a result goes.
+type object struct {
+	bucket *blob.Bucket
+	key    string
+	owner  string
+	// fresh says that there was nothing of that name.
+	fresh bool
+	limit int64
+}
+
+// openObject finds the destination and sees to it that no result of another fetch is overwritten.
+func (a *Activities) openObject(ctx context.Context, spec wire.FetchSpec) (object, error) {
+	destination, ok := a.destinations[spec.Destination]
+	if !ok {
+		return object{}, endFetch(wire.FetchDestinationUnknown, "this worker has no destination %q", spec.Destination)
+	}
+	if !destination.allows(spec.Provider, spec.Account) {
+		return object{}, endFetch(wire.FetchDestinationUnknown, "destination %q is not for this provider and account", spec.Destination)
+	}
+	to := object{
+		bucket: destination.Bucket, key: spec.Key, limit: spec.MaxBytes,
+		owner: activity.GetInfo(ctx).WorkflowExecution.ID,
+	}
+	if destination.MaxBytes > 0 {
+		to.limit = min(to.limit, destination.MaxBytes)
+	}
+	there, err := to.bucket.Attributes(ctx, to.key)
+	switch {
+	case gcerrors.Code(err) == gcerrors.NotFound:
+		to.fresh = true
+	case err != nil:
+		return object{}, unwritable(err)
+	case there.Metadata[ownerKey] != to.owner:
+		return object{}, endFetch(wire.FetchDestinationTaken, "an object of that key is there, and this fetch did not write it")
+	}
+	return to, nil
+}
+
+// unwritable is a destination that fails. Its words are a driver's, and may name what nobody should read: only the kind of
+// the failure is kept.
+func unwritable(err error) error {
+	switch code := gcerrors.Code(err); code { //nolint:exhaustive // the other kinds may pass
+	case gcerrors.FailedPrecondition:
+		return endFetch(wire.FetchDestinationTaken, "an object of that key came to be meanwhile")
+	case gcerrors.PermissionDenied, gcerrors.InvalidArgument, gcerrors.Unimplemented:
+		return endFetch(wire.FetchDestinationFailed, "%s", code)
+	default:
+		return &fetchAgain{detail: wire.FetchDestination + code.String()}
+	}
+}
+
+// fill writes the object. It is there when the writer is closed, and not at all when its context ends before.
+func (o object) fill(ctx context.Context, spec wire.FetchSpec, source *download) (carried, error) {
+	ctx, abort := context.WithCancel(ctx)
+	defer abort()
+	if err := source.open(ctx); err != nil {
+		return carried{}, err
+	}
+	defer source.close()
+	writer, err := o.bucket.NewWriter(ctx, o.key, &blob.WriterOptions{
+		ContentType: source.contentType(), ContentEncoding: source.header("Content-Encoding"), DisableContentTypeDetection: true,
+		Metadata: map[string]string{ownerKey: o.owner}, IfNotExist: o.fresh, MaxConcurrency: 1,
+	})
+	if err != nil {
+		return carried{}, unwritable(err)
+	}
+	got, err := source.copyTo(ctx, writer)
+	if err == nil {
+		err = matches(spec, got)
+	}
+	if err != nil {
+		abort()
+		_ = writer.Close() // says that it was aborted
+		return carried{}, err
+	}
+	if err := writer.Close(); err != nil {
+		return carried{}, unwritable(err)
+	}
+	got.contentType = source.contentType()
+	return got, nil
+}
+
+// matches holds what came against what was expected.
+func matches(spec wire.FetchSpec, got carried) error {
+	switch {
+	case spec.ExpectedBytes != nil && *spec.ExpectedBytes != got.bytes:
+		return endFetch(wire.FetchWrongLength, "%d bytes came, %d were expected", got.bytes, *spec.ExpectedBytes)
+	case spec.ExpectedSHA256 != "" && spec.ExpectedSHA256 != got.sha256:
+		return endFetch(wire.FetchWrongDigest, "the SHA-256 is %s", got.sha256)
+	default:
+		return nil
+	}
+}

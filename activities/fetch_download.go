@@ -1,0 +1,269 @@
+package activities
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jobwait/jobwait/statetables"
+	"github.com/jobwait/jobwait/wire"
+)
+
+const (
+	// maxRedirects is how often a reference may lead on; downloads do so where a status must not.
+	maxRedirects  = 5
+	fetchPatience = 30 * time.Second
+	// maxBarren is how many connections in a row may break without having brought anything.
+	maxBarren = 3
+	// fetchPiece is what is read and written at a time.
+	fetchPiece = 256 << 10
+)
+
+// download reads one result, over as many connections as it takes.
+type download struct {
+	sender *sender
+	clear  func(ctx context.Context, address string) (hop, error)
+	// address is the reference; limit the most bytes that are taken.
+	address string
+	limit   int64
+	// patience is how long an answer, or the next piece of a body, may take to come.
+	patience time.Duration
+
+	answer *http.Response
+	// connection is the context of the present one, which quiet ends and stop releases.
+	connection context.Context //nolint:containedctx // one connection's, made and ended in here
+	quiet      *time.Timer
+	stop       context.CancelFunc
+
+	digest  hash.Hash
+	done    atomic.Int64 // read by who tells the progress
+	total   int64        // -1: not known
+	mark    string
+	resumed int
+	barren  int
+}
+
+// open asks for the whole result.
+func (d *download) open(ctx context.Context) error {
+	d.digest, d.total = sha256.New(), -1
+	if err := d.connect(ctx); err != nil {
+		return err
+	}
+	d.total, d.mark = d.answer.ContentLength, resumeMark(d.answer.Header)
+	if d.total > d.limit {
+		d.close()
+		return endFetch(wire.FetchTooLarge, "the provider announces %d bytes, at most %d are taken", d.total, d.limit)
+	}
+	return nil
+}
+
+// resumeMark is what a broken download is taken up by: a strong entity tag, or the time of the last change where there is
+// none (RFC 9110 13.1.5). Empty: it cannot be.
+func resumeMark(header http.Header) string {
+	if tag := header.Get("ETag"); strings.HasPrefix(tag, `"`) {
+		return tag
+	}
+	if header.Get("ETag") == "" && header.Get("Accept-Ranges") == "bytes" {
+		return header.Get("Last-Modified")
+	}
+	return ""
+}
+
+func (d *download) header(name string) string { return d.answer.Header.Get(name) }
+
+func (d *download) contentType() string { return bound(d.header("Content-Type"), 256) }
+
+func bound(text string, limit int) string {
+	if len(text) > limit {
+		text = text[:limit]
+	}
+	return strings.ToValidUTF8(text, "")
+}
+
+func (d *download) close() {
+	if d.answer != nil {
+		d.quiet.Stop()
+		_ = d.answer.Body.Close()
+		d.stop()
+	}
+}
+
+// connect asks for the result from where it broke off, and follows where that leads.
+func (d *download) connect(ctx context.Context) error {
+	address := d.address
+	for range maxRedirects + 1 {
+		at, err := d.clear(ctx, address)
+		if err != nil {
+			return err
+		}
+		if err := d.ask(ctx, at); err != nil {
+			return err
+		}
+		if !redirects(d.answer) {
+			return d.judge(at)
+		}
+		next, err := at.at.Parse(d.header("Location"))
+		d.close()
+		if err != nil || d.header("Location") == "" {
+			return endFetch(wire.FetchUnexpectedAnswer, "a redirect (%d) that leads nowhere", d.answer.StatusCode)
+		}
+		address = next.String()
+	}
+	return endFetch(wire.FetchUnexpectedAnswer, "more than %d redirects", maxRedirects)
+}
+
+func redirects(answer *http.Response) bool {
+	switch answer.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	default:
+		return false
+	}
+}
+
+// ask sends one GET. Its context ends when nothing comes for a while.
+func (d *download) ask(ctx context.Context, at hop) error {
+	d.connection, d.stop = context.WithCancel(ctx)
+	d.quiet = time.AfterFunc(d.patience, d.stop)
+	request, err := d.sender.request(d.connection, at.request)
+	if err != nil {
+		return endFetch(wire.FetchReferenceRejected, "no request can be made of it")
+	}
+	if d.done.Load() > 0 {
+		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", d.done.Load()))
+		request.Header.Set("If-Range", d.mark)
+	}
+	client, err := d.sender.client(request, at.request.AllowPrivateNetwork)
+	if err != nil {
+		return &fetchAgain{detail: "proxy"}
+	}
+	d.answer, err = client.Do(request)
+	if err != nil && d.wentQuiet(ctx) {
+		return &fetchAgain{detail: wire.TransportTimeout}
+	}
+	return unreached(err)
+}
+
+// wentQuiet reports whether the connection was given up because nothing came.
+func (d *download) wentQuiet(ctx context.Context) bool {
+	return d.connection.Err() != nil && ctx.Err() == nil
+}
+
+// unreached is why there was no answer, in the words of never.
+func unreached(err error) error {
+	failure, ok := errors.AsType[*transportError](err)
+	switch {
+	case err == nil:
+		return nil
+	case ok:
+		return &fetchAgain{detail: failure.detail}
+	case errors.As(err, new(*addressError)):
+		return endFetch(wire.FetchReferenceRejected, "%s", &addressError{})
+	case errors.Is(err, errHeaderTooLarge):
+		return endFetch(wire.FetchUnexpectedAnswer, "%s", errHeaderTooLarge)
+	default:
+		return &fetchAgain{detail: wire.TransportOther}
+	}
+}
+
+// judge reads the code of an answer, and closes what is no result.
+func (d *download) judge(at hop) error {
+	if d.answer.StatusCode == http.StatusOK && d.done.Load() == 0 || d.continues() {
+		return nil
+	}
+	defer d.close()
+	code := d.answer.StatusCode
+	switch {
+	case code == http.StatusTooManyRequests, code >= 500, code == http.StatusRequestTimeout:
+		return &fetchAgain{detail: "answered " + strconv.Itoa(code), after: d.retryAfter()}
+	case at.credential && (code == http.StatusUnauthorized || code == http.StatusForbidden):
+		return endFetch(wire.FetchDenied, "answered %d", code)
+	case code == http.StatusNotFound, code == http.StatusGone, code == http.StatusUnauthorized, code == http.StatusForbidden,
+		code == http.StatusBadRequest && !at.credential: // what stores say of a link that has run out
+		return &fetchEnd{reason: wire.FetchReferenceExpired, detail: "answered " + strconv.Itoa(code), renewable: at.renewable}
+	case d.done.Load() > 0 && (code == http.StatusOK || code == http.StatusPartialContent || code == http.StatusRequestedRangeNotSatisfiable):
+		return &fetchAgain{detail: "the result changed, or cannot be taken up again"}
+	default:
+		return endFetch(wire.FetchUnexpectedAnswer, "answered %d", code)
+	}
+}
+
+// continues reports whether an answer goes on exactly where the last connection broke off.
+func (d *download) continues() bool {
+	if d.answer.StatusCode != http.StatusPartialContent || d.done.Load() == 0 {
+		return false
+	}
+	from, total, ok := strings.Cut(strings.TrimPrefix(d.header("Content-Range"), "bytes "), "/")
+	first, _, _ := strings.Cut(from, "-")
+	return ok && first == strconv.FormatInt(d.done.Load(), 10) && (d.total < 0 || total == strconv.FormatInt(d.total, 10) || total == "*")
+}
+
+func (d *download) retryAfter() time.Duration {
+	wanted, _ := statetables.ParseRetryAfter(d.answer.Header.Values("Retry-After"), d.header("Date"), time.Now())
+	if wanted == nil {
+		return 0
+	}
+	return time.Duration(*wanted) * time.Second
+}
+
+// copyTo copies the body, and takes it up again when the connection breaks.
+func (d *download) copyTo(ctx context.Context, to io.Writer) (carried, error) {
+	piece := make([]byte, fetchPiece)
+	for {
+		n, err := d.answer.Body.Read(piece)
+		d.quiet.Reset(d.patience)
+		if n > 0 {
+			if failed := d.take(piece[:n], to); failed != nil {
+				return carried{}, failed
+			}
+		}
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, io.EOF) && (d.total < 0 || d.done.Load() == d.total):
+			return carried{bytes: d.done.Load(), sha256: hex.EncodeToString(d.digest.Sum(nil))}, nil
+		}
+		if err := d.resume(ctx, err); err != nil {
+			return carried{}, err
+		}
+	}
+}
+
+func (d *download) take(piece []byte, to io.Writer) error {
+	d.barren = 0
+	if d.done.Add(int64(len(piece))) > d.limit {
+		return endFetch(wire.FetchTooLarge, "more came than the %d bytes that are taken", d.limit)
+	}
+	d.digest.Write(piece)
+	if _, err := to.Write(piece); err != nil {
+		return unwritable(err)
+	}
+	return nil
+}
+
+// resume asks for the rest after a connection broke.
+func (d *download) resume(ctx context.Context, broke error) error {
+	detail := transportDetail(ctx, withoutURL(broke))
+	if d.wentQuiet(ctx) {
+		detail = wire.TransportTimeout
+	}
+	d.close()
+	d.barren++
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case d.mark == "" || d.done.Load() == 0 || d.barren > maxBarren:
+		return &fetchAgain{detail: detail}
+	}
+	d.resumed++
+	return d.connect(ctx)
+}

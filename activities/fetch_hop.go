@@ -1,0 +1,85 @@
+package activities
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+
+	"github.com/jobwait/jobwait/statetables"
+	"github.com/jobwait/jobwait/wire"
+)
+
+// hop is one request on the way to a result: the reference itself, or where a redirect leads.
+type hop struct {
+	request statetables.Request
+	// at is the URL without what the credential may have added to it.
+	at *url.URL
+	// credential says that the request carries it.
+	credential bool
+	renewable  bool
+}
+
+// clearHop decides whether a URL may be asked, and whether with the credential. A result may lie anywhere in public, as a
+// pre-signed link does, so other origins than the table's are allowed here; but they are asked by https, without the
+// credential, and never in a private network (R51, R52).
+func (a *Activities) clearHop(ctx context.Context, spec wire.FetchSpec, address string) (hop, error) {
+	at, err := url.Parse(address)
+	if err != nil || !at.IsAbs() {
+		return hop{}, endFetch(wire.FetchReferenceRejected, "it is not an absolute URL")
+	}
+	at.Fragment, at.RawFragment = "", ""
+	to, err := originOf(at)
+	if err != nil {
+		return hop{}, endFetch(wire.FetchReferenceRejected, "%s", err)
+	}
+	table, ok := a.tables.Table(spec.Provider)
+	if !ok {
+		return hop{}, endFetch(wire.FetchReferenceRejected, "this worker has no table for provider %q", spec.Provider)
+	}
+	status, err := table.StatusRequest(spec.Target())
+	if err != nil { // nothing of the provider's own is known then
+		status = statetables.Request{}
+	}
+	own := slices.ContainsFunc(status.Origins, func(text string) bool { listed, err := parseOrigin(text); return err == nil && listed == to })
+	next := hop{at: at}
+	next.request = status
+	next.request.Method, next.request.URL, next.request.Body = http.MethodGet, at.String(), nil
+	next.request.Header = map[string]string{"Accept": "*/*"}
+	next.request.AllowPrivateNetwork = own && status.AllowPrivateNetwork
+	switch addr, err := netip.ParseAddr(to.host); {
+	case to.scheme != "https" && !own:
+		return hop{}, endFetch(wire.FetchReferenceRejected, "it is not https, nor at an origin of the provider's table")
+	case err == nil && !next.request.AllowPrivateNetwork && !publicAddr(addr):
+		return hop{}, endFetch(wire.FetchReferenceRejected, "%s", &addressError{})
+	}
+	return next, a.authorizeHop(ctx, spec, to, &next)
+}
+
+// authorizeHop adds the credential where its own entry lists the origin.
+func (a *Activities) authorizeHop(ctx context.Context, spec wire.FetchSpec, to origin, next *hop) error {
+	if spec.CredentialRef == "" || !next.request.Auth.Needed() {
+		return nil
+	}
+	credential, err := a.credentials.Credential(ctx, spec.CredentialRef)
+	if err != nil {
+		return endFetch(wire.FetchDenied, "%s", withoutURL(err))
+	}
+	if err := credential.allows(spec.CredentialRef, spec.Provider, spec.Account); err != nil {
+		return endFetch(wire.FetchDenied, "%s", err)
+	}
+	if credential.reaches(spec.CredentialRef, to) != nil {
+		return nil
+	}
+	chosen, err := next.request.Choose(credential.Scheme)
+	if err != nil {
+		return endFetch(wire.FetchDenied, "credential %q: %s", spec.CredentialRef, err)
+	}
+	secret, err := credential.Read(ctx)
+	if err != nil {
+		return endFetch(wire.FetchDenied, "%s", withoutURL(err))
+	}
+	next.request, next.credential = chosen.Authorize(secret.Reveal()), true
+	return nil
+}

@@ -1,0 +1,420 @@
+package activities
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/fileblob"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// export is a result of some pieces, each different.
+var export = func() []byte {
+	var text bytes.Buffer
+	for i := range 150_000 {
+		fmt.Fprintf(&text, "%d,row\n", i)
+	}
+	return text.Bytes()
+}()
+
+func digestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// fetcher is a world with a folder as the destination "reports".
+type fetcher struct {
+	*world
+	dir string
+}
+
+func newFetcher(t *testing.T, handler http.HandlerFunc) *fetcher {
+	t.Helper()
+	f := &fetcher{newWorld(t, handler), t.TempDir()}
+	bucket, err := fileblob.OpenBucket(f.dir, &fileblob.Options{NoTempDir: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, bucket.Close()) })
+	f.options.Destinations = map[string]Destination{"reports": {Bucket: bucket}}
+	return f
+}
+
+func (f *fetcher) spec() wire.FetchSpec {
+	return wire.FetchSpec{
+		OperationID: "report-1", Provider: "demo-export", Account: "acct-42", ProviderJobID: "exp_71c",
+		StatusURL: f.URL + "/exports/exp_71c", CredentialRef: "demo", ResultName: "file",
+		URL: f.URL + "/files/exp_71c.csv?signature=" + marker, Destination: "reports", Key: "2026/exp_71c.csv",
+		MaxBytes: 100 << 20, DeadlineAt: time.Now().Add(time.Hour),
+	}
+}
+
+// fetch carries the result; change may alter the spec.
+func (f *fetcher) fetch(change func(*wire.FetchSpec)) (wire.FetchResponse, error) {
+	f.t.Helper()
+	spec := f.spec()
+	if change != nil {
+		change(&spec)
+	}
+	var response wire.FetchResponse
+	err := f.run(wire.ActivityFetchResult, wire.FetchRequest{Spec: spec}, &response)
+	require.NotContains(f.t, fmt.Sprintf("%+v %v", response, err), marker)
+	require.NotContains(f.t, f.log.String(), marker)
+	return response, err
+}
+
+// ended is the outcome of a fetch that needs no other attempt.
+func (f *fetcher) ended(change func(*wire.FetchSpec)) wire.FetchOutcome {
+	f.t.Helper()
+	response, err := f.fetch(change)
+	require.NoError(f.t, err)
+	return response.Outcome
+}
+
+// interrupted is what an attempt says that wants another one.
+func (f *fetcher) interrupted(change func(*wire.FetchSpec)) *temporal.ApplicationError {
+	f.t.Helper()
+	_, err := f.fetch(change)
+	var application *temporal.ApplicationError
+	require.ErrorAs(f.t, err, &application)
+	require.Equal(f.t, wire.ErrorFetchInterrupted, application.Type())
+	require.False(f.t, application.NonRetryable())
+	return application
+}
+
+// nothing asserts that the destination holds no file, half or whole.
+func (f *fetcher) nothing() {
+	f.t.Helper()
+	require.NoError(f.t, filepath.WalkDir(f.dir, func(path string, entry os.DirEntry, err error) error {
+		require.NoError(f.t, err)
+		require.True(f.t, entry.IsDir(), path)
+		return nil
+	}))
+}
+
+func (f *fetcher) written() []byte {
+	f.t.Helper()
+	data, err := os.ReadFile(filepath.Join(f.dir, "2026", "exp_71c.csv"))
+	require.NoError(f.t, err)
+	return data
+}
+
+func TestFetchResult(t *testing.T) {
+	t.Parallel()
+	f := newFetcher(t, answers(200, string(export), "Content-Type", "text/csv"))
+	size := int64(len(export))
+	outcome := f.ended(func(s *wire.FetchSpec) { s.ExpectedBytes, s.ExpectedSHA256 = &size, digestOf(export) })
+	require.Equal(t, wire.FetchOutcome{
+		Status: wire.FetchDone, OperationID: "report-1", Provider: "demo-export", Account: "acct-42", ProviderJobID: "exp_71c",
+		ResultName: "file", Destination: "reports", Key: "2026/exp_71c.csv",
+		Bytes: size, SHA256: digestOf(export), ContentType: "text/csv", Attempts: 1,
+	}, outcome)
+	require.Equal(t, export, f.written())
+	require.Len(t, f.saw(), 1)
+	require.Equal(t, "Bearer "+marker, f.saw()[0].Header.Get("Authorization"))
+	require.Equal(t, "*/*", f.saw()[0].Header.Get("Accept"))
+}
+
+// breaking serves the export and cuts the connection after some bytes, the first times it is asked.
+func breaking(after, times int, headers func(http.Header)) http.HandlerFunc {
+	var asked atomic.Int64
+	return func(w http.ResponseWriter, r *http.Request) {
+		headers(w.Header())
+		if int(asked.Add(1)) > times {
+			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(export))
+			return
+		}
+		from := 0
+		_, _ = fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from)
+		if from > 0 {
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(export)-1, len(export)))
+		}
+		w.Header().Set("Content-Length", strconv.Itoa(len(export)-from))
+		if from > 0 {
+			w.WriteHeader(http.StatusPartialContent)
+		}
+		_, _ = w.Write(export[from : from+after])
+		_ = http.NewResponseController(w).Flush()
+		hangUp(w)
+	}
+}
+
+func tagged(header http.Header) { header.Set("ETag", `"v1"`) }
+
+// A connection that breaks is taken up where it broke, and the digest is that of the whole.
+func TestFetchIsTakenUpWhereItBroke(t *testing.T) {
+	t.Parallel()
+	f := newFetcher(t, breaking(300_000, 2, tagged))
+	outcome := f.ended(nil)
+	require.Equal(t, wire.FetchDone, outcome.Status)
+	require.Equal(t, 2, outcome.Resumed)
+	require.Equal(t, digestOf(export), outcome.SHA256)
+	require.Equal(t, export, f.written())
+	require.Len(t, f.saw(), 3)
+	for _, again := range f.saw()[1:] {
+		require.Regexp(t, `^bytes=\d+-$`, again.Header.Get("Range"))
+		require.Equal(t, `"v1"`, again.Header.Get("If-Range"))
+	}
+}
+
+// What cannot be taken up again begins anew with the next attempt, and nothing of it stays.
+func TestFetchThatCannotBeTakenUp(t *testing.T) {
+	t.Parallel()
+	versions := atomic.Int64{}
+	for name, test := range map[string]struct {
+		handler http.HandlerFunc
+		detail  string
+		asked   int
+	}{
+		"no mark": {breaking(1000, 1, func(http.Header) {}), wire.TransportReset, 1},
+		"weak tag": {breaking(1000, 1, func(h http.Header) {
+			h.Set("ETag", `W/"v1"`)
+			h.Set("Accept-Ranges", "bytes")
+		}), wire.TransportReset, 1},
+		"changed meanwhile": {breaking(1000, 1, func(h http.Header) {
+			h.Set("ETag", fmt.Sprintf(`"v%d"`, versions.Add(1)))
+		}), "the result changed, or cannot be taken up again", 2},
+		"never gets on": {func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Range") != "" {
+				hangUp(w)
+				return
+			}
+			breaking(1000, 1, tagged)(w, r)
+		}, wire.TransportReset, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFetcher(t, test.handler)
+			require.Equal(t, test.detail, f.interrupted(nil).Message())
+			require.Len(t, f.saw(), test.asked)
+			f.nothing()
+		})
+	}
+}
+
+// A result that is too large or another than expected is refused, and what was written of it is gone.
+func TestFetchRefuses(t *testing.T) {
+	t.Parallel()
+	whole := answers(200, string(export), "Content-Length", strconv.Itoa(len(export)))
+	unannounced := func(w http.ResponseWriter, _ *http.Request) {
+		for rest := export; len(rest) > 0; {
+			n := min(len(rest), 64<<10)
+			_, _ = w.Write(rest[:n])
+			_ = http.NewResponseController(w).Flush()
+			rest = rest[n:]
+		}
+	}
+	other := int64(12)
+	for name, test := range map[string]struct {
+		handler http.HandlerFunc
+		change  func(*wire.FetchSpec)
+		reason  wire.FetchReason
+		detail  string
+	}{
+		"announced too large":   {whole, func(s *wire.FetchSpec) { s.MaxBytes = 1000 }, wire.FetchTooLarge, fmt.Sprintf("the provider announces %d bytes, at most 1000 are taken", len(export))},
+		"found to be too large": {unannounced, func(s *wire.FetchSpec) { s.MaxBytes = 100_000 }, wire.FetchTooLarge, "more came than the 100000 bytes that are taken"},
+		"another length":        {whole, func(s *wire.FetchSpec) { s.ExpectedBytes = &other }, wire.FetchWrongLength, fmt.Sprintf("%d bytes came, 12 were expected", len(export))},
+		"another digest":        {whole, func(s *wire.FetchSpec) { s.ExpectedSHA256 = strings.Repeat("0", 64) }, wire.FetchWrongDigest, "the SHA-256 is " + digestOf(export)},
+		"denied":                {answers(403, ""), nil, wire.FetchDenied, "answered 403"},
+		"gone":                  {answers(410, ""), nil, wire.FetchReferenceExpired, "answered 410"},
+		"a page of something":   {answers(203, "<html>"), nil, wire.FetchUnexpectedAnswer, "answered 203"},
+		"a part nobody wanted":  {answers(206, "..."), nil, wire.FetchUnexpectedAnswer, "answered 206"},
+		"nowhere":               {answers(302, ""), nil, wire.FetchUnexpectedAnswer, "a redirect (302) that leads nowhere"},
+		"no such destination":   {whole, func(s *wire.FetchSpec) { s.Destination = "archive" }, wire.FetchDestinationUnknown, `this worker has no destination "archive"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFetcher(t, test.handler)
+			outcome := f.ended(test.change)
+			require.Equal(t, wire.FetchFailed, outcome.Status)
+			require.Equal(t, test.reason, outcome.Reason)
+			require.Equal(t, test.detail, outcome.Detail)
+			require.Zero(t, outcome.Bytes)
+			f.nothing()
+		})
+	}
+}
+
+// A failure that may pass asks for another attempt, when the provider says so.
+func TestFetchIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		handler http.HandlerFunc
+		detail  string
+		after   time.Duration
+	}{
+		"503":       {answers(503, "", "Retry-After", "120"), "answered 503", 2 * time.Minute},
+		"429":       {answers(429, "", "Retry-After", "-5"), "answered 429", 0},
+		"no answer": {func(w http.ResponseWriter, _ *http.Request) { hangUp(w) }, wire.TransportReset, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFetcher(t, test.handler)
+			again := f.interrupted(nil)
+			require.Equal(t, test.detail, again.Message())
+			require.Equal(t, test.after, again.NextRetryDelay())
+			f.nothing()
+		})
+	}
+}
+
+// R51, R52: which URLs are asked at all.
+func TestFetchAsksOnlyWhereItMay(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ address, detail string }{
+		"relative":              {"/files/1", "it is not an absolute URL"},
+		"file":                  {"file:///etc/passwd", "the scheme is not http or https"},
+		"userinfo":              {"https://a:" + marker + "@files.example.com/1", "the URL has userinfo"},
+		"plain http elsewhere":  {"http://files.example.com/1", "it is not https, nor at an origin of the provider's table"},
+		"another loopback port": {"http://127.0.0.1:1/x", "it is not https, nor at an origin of the provider's table"},
+		"metadata":              {"https://169.254.169.254/latest", (&addressError{}).Error()},
+		"private":               {"https://[fd00::1]/x", (&addressError{}).Error()},
+		"private by name":       {"https://localhost/x", (&addressError{}).Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFetcher(t, answers(200, "no"))
+			outcome := f.ended(func(s *wire.FetchSpec) { s.URL = test.address })
+			require.Equal(t, wire.FetchReferenceRejected, outcome.Reason)
+			require.Equal(t, test.detail, outcome.Detail)
+			require.Zero(t, f.connected())
+
+			led := newFetcher(t, answers(302, "", "Location", test.address))
+			require.Equal(t, wire.FetchFailed, led.ended(nil).Status, "a redirect leads nowhere else")
+			led.nothing()
+		})
+	}
+}
+
+// R51: a redirect to a signed link is followed without the credential, which stays with its own origin.
+func TestFetchFollowsWithoutTheCredential(t *testing.T) {
+	t.Parallel()
+	var seen http.Header
+	store := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = r.Header.Clone()
+		_, _ = w.Write(export)
+	}))
+	t.Cleanup(store.Close)
+	f := newFetcher(t, answers(302, "", "Location", "https://files.example.com/signed?token="+marker))
+	f.options.RootCAs = x509.NewCertPool()
+	f.options.RootCAs.AddCert(store.Certificate())
+	f.options.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if strings.HasPrefix(address, "files.example.com:") {
+			address = store.Listener.Addr().String()
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}
+	require.Equal(t, wire.FetchDone, f.ended(nil).Status)
+	require.Equal(t, export, f.written())
+	require.Equal(t, "Bearer "+marker, f.saw()[0].Header.Get("Authorization"))
+	require.Empty(t, seen.Get("Authorization"))
+}
+
+// A loop ends.
+func TestFetchDoesNotFollowForEver(t *testing.T) {
+	t.Parallel()
+	f := newFetcher(t, answers(307, "", "Location", "/files/exp_71c.csv"))
+	outcome := f.ended(nil)
+	require.Equal(t, "more than 5 redirects", outcome.Detail)
+	require.Len(t, f.saw(), maxRedirects+1)
+}
+
+// An object of somebody else is never overwritten; the fetch's own, of an attempt whose answer was lost, is.
+func TestFetchOverwritesNothingButItsOwn(t *testing.T) {
+	t.Parallel()
+	f := newFetcher(t, answers(200, string(export)))
+	require.NoError(t, os.MkdirAll(filepath.Join(f.dir, "2026"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(f.dir, "2026", "exp_71c.csv"), []byte("precious"), 0o600))
+	outcome := f.ended(nil)
+	require.Equal(t, wire.FetchDestinationTaken, outcome.Reason)
+	require.Equal(t, "precious", string(f.written()))
+	require.Zero(t, f.connected(), "nothing is asked for in vain")
+
+	g := newFetcher(t, answers(200, string(export)))
+	require.Equal(t, wire.FetchDone, g.ended(nil).Status)
+	require.Equal(t, wire.FetchDone, g.ended(nil).Status)
+	require.Equal(t, export, g.written())
+}
+
+// The destination's own bounds hold beside the fetch's.
+func TestFetchKeepsToItsDestination(t *testing.T) {
+	t.Parallel()
+	f := newFetcher(t, answers(200, string(export)))
+	bounded := f.options.Destinations["reports"]
+	bounded.MaxBytes = 10
+	f.options.Destinations["reports"] = bounded
+	require.Equal(t, wire.FetchTooLarge, f.ended(nil).Reason)
+
+	bounded.Accounts = []string{"acct-1"}
+	f.options.Destinations["reports"] = bounded
+	require.Equal(t, wire.FetchDestinationUnknown, f.ended(nil).Reason)
+	f.nothing()
+}
+
+// A connection that stands and brings nothing is given up.
+func TestFetchGivesUpAQuietConnection(t *testing.T) {
+	t.Parallel()
+	for name, handler := range map[string]http.HandlerFunc{
+		"before the answer": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"within the body": func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, "a beginning")
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFetcher(t, handler)
+			acts, err := New(f.options)
+			require.NoError(t, err)
+			spec := f.spec()
+			d := &download{sender: acts.sender, address: spec.URL, limit: 1 << 20, patience: 50 * time.Millisecond,
+				clear: func(ctx context.Context, address string) (hop, error) { return acts.clearHop(ctx, spec, address) }}
+			err = d.open(t.Context())
+			if err == nil {
+				_, err = d.copyTo(t.Context(), io.Discard)
+			}
+			require.EqualError(t, err, wire.TransportTimeout)
+		})
+	}
+}
+
+func TestLoadDestinations(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := write(t, "destinations.yaml", fmt.Sprintf("destinations: {reports: {url: 'file://%s?no_tmp_dir=true', max_bytes: 10}}", dir))
+	opened, err := LoadDestinations(t.Context(), file)
+	require.NoError(t, err)
+	require.EqualValues(t, 10, opened["reports"].MaxBytes)
+	require.NoError(t, opened["reports"].Bucket.Close())
+	require.Contains(t, blob.DefaultURLMux().BucketSchemes(), "file")
+
+	for text, want := range map[string]string{
+		`destinations: {r: {url: nowhere}}`:                             `destinations: "r": url is not a URL`,
+		`destinations: {r: {url: "s3://bucket?key=` + marker + `"}}`:    `destinations: "r": url has the scheme "s3", for which this worker has no driver; it knows ["file"]`,
+		`destinations: {r: {url: "file:///no/such/` + marker + `"}}`:    `destinations: "r": the file bucket cannot be opened`,
+		`destinations: {r: {url: "file://` + dir + `", max_bytes: -1}}`: `destinations: "r": max_bytes is -1`,
+		`destinations: {r: {path: "/x"}}`:                               `line 1: a field that is not known`,
+	} {
+		_, err := LoadDestinations(t.Context(), write(t, "destinations.yaml", text))
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), marker)
+	}
+}

@@ -1,0 +1,112 @@
+package workflows
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/jobwait/jobwait/operation"
+	"github.com/jobwait/jobwait/wire"
+)
+
+const (
+	// fetchHeartbeat is how long a fetch may give no sign of life before its worker counts as lost. It tells its progress every
+	// few seconds, whether anything comes or not.
+	fetchHeartbeat = 20 * time.Second
+	// renewTimeout bounds the one status request that reads an expired reference anew.
+	renewTimeout = 30 * time.Second
+)
+
+// FetchResult carries one result of a finished job to a destination of the worker. Its input is a wire.FetchSpec. It
+// completes with a wire.FetchOutcome however it ended, and fails only with the application error InvalidSpec.
+func FetchResult(ctx workflow.Context, raw converter.RawValue) (*wire.FetchOutcome, error) {
+	spec, err := wire.DecodeFetchSpec(raw.Payload().GetData())
+	if err == nil {
+		err = operation.CheckFetch(spec, workflow.GetInfo(ctx).WorkflowStartTime)
+	}
+	if err != nil {
+		return nil, invalidSpec(err.Error())
+	}
+	response := fetch(ctx, wire.FetchRequest{Spec: spec})
+	if reference, ok := renew(ctx, spec, response); ok {
+		spec.URL = reference
+		response = fetch(ctx, wire.FetchRequest{Spec: spec, Renewed: true})
+	}
+	if temporal.IsCanceledError(ctx.Err()) {
+		return nil, ctx.Err()
+	}
+	response.Outcome.ClosedAt = workflow.Now(ctx).UTC()
+	return &response.Outcome, nil
+}
+
+// fetch runs the activity until it has an answer, the attempts are used up, or the deadline is there. A result may be asked
+// for again: that is a GET of what is finished, and no status.
+func fetch(ctx workflow.Context, request wire.FetchRequest) wire.FetchResponse {
+	left := request.Spec.DeadlineAt.Sub(workflow.Now(ctx))
+	if left < time.Second {
+		return interrupted(request.Spec, nil)
+	}
+	attempts := request.Spec.MaxAttempts
+	if attempts == 0 {
+		attempts = operation.DefaultFetchAttempts
+	}
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ScheduleToCloseTimeout: left,
+		StartToCloseTimeout:    left,
+		HeartbeatTimeout:       fetchHeartbeat,
+		WaitForCancellation:    true,
+		RetryPolicy:            &temporal.RetryPolicy{InitialInterval: 2 * time.Second, MaximumInterval: time.Minute, MaximumAttempts: int32(attempts)}, //nolint:gosec // at most 100
+		Summary:                "carry " + request.Spec.ResultName + " to " + request.Spec.Destination,
+	})
+	var response wire.FetchResponse
+	if err := workflow.ExecuteActivity(ctx, wire.ActivityFetchResult, request).Get(ctx, &response); err != nil {
+		return interrupted(request.Spec, err)
+	}
+	return response
+}
+
+// interrupted is the end of a fetch whose last attempt did not get to one.
+func interrupted(spec wire.FetchSpec, err error) wire.FetchResponse {
+	detail := "deadline"
+	var application *temporal.ApplicationError
+	if errors.As(err, &application) && application.Type() == wire.ErrorFetchInterrupted {
+		detail = application.Message()
+	}
+	reason := wire.FetchUnavailable
+	if strings.HasPrefix(detail, wire.FetchDestination) {
+		reason = wire.FetchDestinationFailed
+	}
+	return wire.FetchResponse{Outcome: operation.FetchEnded(spec, wire.FetchFailed, reason, detail)}
+}
+
+// renew reads an expired reference anew, by one status request, where the provider's table says that it may be.
+func renew(ctx workflow.Context, spec wire.FetchSpec, response wire.FetchResponse) (string, bool) {
+	if !response.Renewable || response.Outcome.Reason != wire.FetchReferenceExpired {
+		return "", false
+	}
+	left := spec.DeadlineAt.Sub(workflow.Now(ctx))
+	if left < time.Second {
+		return "", false
+	}
+	info := workflow.GetInfo(ctx)
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ScheduleToStartTimeout: left,
+		StartToCloseTimeout:    renewTimeout + answerSlack,
+		RetryPolicy:            once,
+		Summary:                "read the expired reference anew",
+	})
+	var result wire.PollResult
+	err := workflow.ExecuteActivity(ctx, wire.ActivityPollStatus, wire.PollRequest{
+		Target: spec.Target(), Authority: wire.Authority{OriginalRunID: info.OriginalRunID},
+		NotAfter: spec.DeadlineAt, TimeoutSeconds: int(renewTimeout / time.Second),
+		Reading: wire.ReadingContext{SubmittedAt: info.WorkflowStartTime, Answered: true},
+	}).Get(ctx, &result)
+	if err != nil {
+		return "", false
+	}
+	return operation.RenewedReference(spec, result)
+}
