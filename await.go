@@ -62,7 +62,10 @@ const maxSummaryBytes = 200
 
 // summary is the one line that Temporal's UI shows for the wait. Ids may be long; what counts is the encoded text.
 func summary(spec wire.Spec) string {
-	text := "wait for " + spec.ProviderJobID + " at " + spec.Provider + " (" + spec.OperationID + ")"
+	return shortened("wait for " + spec.ProviderJobID + " at " + spec.Provider + " (" + spec.OperationID + ")")
+}
+
+func shortened(text string) string {
 	for encodedLen(text) > maxSummaryBytes {
 		_, last := utf8.DecodeLastRuneInString(text)
 		text = text[:len(text)-last]

@@ -23,20 +23,23 @@ type StartOptions struct {
 	DataConverter converter.DataConverter
 }
 
+func (o StartOptions) queue() string {
+	if o.TaskQueue == "" {
+		return wire.DefaultTaskQueue
+	}
+	return o.TaskQueue
+}
+
 // Start starts the wait for a job and does not wait for its end; run.Get gives the wire.Outcome.
 //
 // It checks nothing of the spec: what cannot be run fails the workflow with an application error of type
 // wire.ErrorInvalidSpec. A job that has an owner gives an *AlreadyOwnedError; there is no moment between looking and
 // starting in which two callers could both become the owner.
 func Start(ctx context.Context, c client.Client, spec wire.Spec, options StartOptions) (client.WorkflowRun, error) {
-	queue := options.TaskQueue
-	if queue == "" {
-		queue = wire.DefaultTaskQueue
-	}
 	id := wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID)
 	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                       id,
-		TaskQueue:                queue,
+		TaskQueue:                options.queue(),
 		WorkflowIDReusePolicy:    reusePolicy(spec),
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 		// Without it the client answers a conflict with the run of the owner and no error.

@@ -55,7 +55,7 @@ func (a *app) command() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(&cobra.Command{Hidden: true})
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(a.awaitCommand(), a.followCommand(), a.showCommand(), a.auditCommand(), a.escalationsCommand())
+	root.AddCommand(a.awaitCommand(), a.followCommand(), a.showCommand(), a.auditCommand(), a.escalationsCommand(), a.fetchCommand())
 	root.AddCommand(a.decisionCommands()...)
 	root.AddCommand(a.nudgeCommand(), a.keysCommand(), a.tablesCommand(), a.demoCommand())
 	return root

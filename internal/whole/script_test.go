@@ -77,10 +77,11 @@ func use(ts *testscript.TestScript, neg bool, args []string, n int, usage string
 	}
 }
 
-// jobs gives the provider the jobs of a script file.
+// jobs gives the provider the jobs of a script file, in which $PROVIDER stands for its URL.
 func (s scripts) jobs(ts *testscript.TestScript, neg bool, args []string) {
 	use(ts, neg, args, 1, "jobs FILE")
-	script, err := waittest.ReadProviderScript(strings.NewReader(ts.ReadFile(args[0])))
+	text := strings.ReplaceAll(ts.ReadFile(args[0]), "$PROVIDER", ts.Getenv("PROVIDER"))
+	script, err := waittest.ReadProviderScript(strings.NewReader(text))
 	ts.Check(err)
 	for id, job := range script.Jobs {
 		ts.Check(s.bed.Provider.Set(id, job))

@@ -1,0 +1,83 @@
+package jobwait
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// FetchSpec is the beginning of a fetch of one of the results of a wait that succeeded: the job and the reference are
+// filled in, destination, key, bounds and deadline are the caller's. The error names the results that there are.
+func FetchSpec(waited wire.Spec, outcome wire.Outcome, resultName string) (wire.FetchSpec, error) {
+	reference, ok := outcome.Result[resultName]
+	if !ok {
+		return wire.FetchSpec{}, fmt.Errorf("fetch: the outcome has no result %q; it has %q", resultName, slices.Sorted(maps.Keys(outcome.Result)))
+	}
+	return wire.FetchSpec{
+		OperationID: waited.OperationID, Provider: waited.Provider, Account: waited.Account, ProviderJobID: waited.ProviderJobID,
+		Params: waited.Params, StatusURL: waited.StatusURL, CredentialRef: waited.CredentialRef,
+		ResultName: resultName, URL: reference,
+	}, nil
+}
+
+// Fetch carries a result to a destination of the worker, from inside a workflow. It runs as a child workflow on the parent's
+// task queue, or on the one that workflow.WithWorkflowTaskQueue has put on ctx, and ends when the parent ends.
+//
+// However the fetch ended, it returns an outcome and no error; look at its Status. The errors are an *AlreadyFetchedError,
+// a *temporal.ApplicationError of type wire.ErrorInvalidSpec for a spec that cannot be run, a *temporal.CanceledError, and
+// what else can happen to a child workflow.
+func Fetch(ctx workflow.Context, spec wire.FetchSpec) (wire.FetchOutcome, error) {
+	id := wire.FetchWorkflowID(spec)
+	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID:            id,
+		TaskQueue:             workflow.GetChildWorkflowOptions(ctx).TaskQueue,
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		WaitForCancellation:   true,
+		StaticSummary:         shortened("fetch " + spec.ResultName + " of " + spec.ProviderJobID + " at " + spec.Provider),
+	})
+	var outcome wire.FetchOutcome
+	err := workflow.ExecuteChildWorkflow(ctx, wire.WorkflowFetchResult, spec).Get(ctx, &outcome)
+	if errors.As(err, new(*temporal.ChildWorkflowExecutionAlreadyStartedError)) {
+		return wire.FetchOutcome{}, &AlreadyFetchedError{WorkflowID: id}
+	}
+	return outcome, err
+}
+
+// StartFetch starts a fetch and does not wait for its end; run.Get gives the wire.FetchOutcome. A result that is being
+// fetched gives an *AlreadyFetchedError.
+func StartFetch(ctx context.Context, c client.Client, spec wire.FetchSpec, options StartOptions) (client.WorkflowRun, error) {
+	id := wire.FetchWorkflowID(spec)
+	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID:                                       id,
+		TaskQueue:                                options.queue(),
+		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
+		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		StaticSummary:                            shortened("fetch " + spec.ResultName + " of " + spec.ProviderJobID + " at " + spec.Provider),
+	}, wire.WorkflowFetchResult, spec)
+	switch {
+	case errors.As(err, new(*serviceerror.WorkflowExecutionAlreadyStarted)):
+		return nil, &AlreadyFetchedError{WorkflowID: id}
+	case err != nil:
+		return nil, fmt.Errorf("starting %q: %w", id, err)
+	default:
+		return run, nil
+	}
+}
+
+// AlreadyFetchedError says that the result is being fetched by another execution.
+type AlreadyFetchedError struct{ WorkflowID string }
+
+// Error names the execution.
+func (e *AlreadyFetchedError) Error() string {
+	return fmt.Sprintf("the result is being fetched by workflow %q", e.WorkflowID)
+}
