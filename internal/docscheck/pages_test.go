@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -192,7 +193,12 @@ func TestShownJSONIsRead(t *testing.T) {
 	for path, text := range pages(t) {
 		for _, block := range shownJSON.FindAllStringSubmatch(text, -1) {
 			require.True(t, json.Valid([]byte(block[1])), "%s: %s", path, block[1])
-			if strings.Contains(block[1], `"operation_id"`) {
+			switch {
+			case strings.Contains(block[1], `"destination"`):
+				spec, err := wire.DecodeFetchSpec([]byte(block[1]))
+				require.NoError(t, err, path)
+				require.NoError(t, operation.CheckFetch(spec, spec.DeadlineAt.Add(-time.Hour)), path)
+			case strings.Contains(block[1], `"operation_id"`):
 				_, err := wire.DecodeSpec([]byte(block[1]))
 				require.NoError(t, err, path)
 				specs++

@@ -130,6 +130,26 @@ func monthlyReport(ctx workflow.Context, jobID string) (string, error) {
 
 // docs: end
 
+// docs: fetch
+func archived(ctx workflow.Context, waited wire.Spec, outcome wire.Outcome) (string, error) {
+	spec, err := jobwait.FetchSpec(waited, outcome, "output_file")
+	if err != nil {
+		return "", err // the outcome has no such result
+	}
+	spec.Destination, spec.Key = "reports", "2026/"+waited.OperationID+".jsonl"
+	spec.MaxBytes, spec.DeadlineAt = 1<<30, workflow.Now(ctx).Add(time.Hour)
+	fetched, err := jobwait.Fetch(ctx, spec)
+	if err != nil {
+		return "", err
+	}
+	if fetched.Status != wire.FetchDone {
+		return "", errors.New("not archived: " + string(fetched.Reason) + " " + fetched.Detail)
+	}
+	return fetched.SHA256, nil
+}
+
+// docs: end
+
 // docs: start
 func startOrJoin(ctx context.Context, c client.Client, spec wire.Spec) (client.WorkflowRun, error) {
 	run, err := jobwait.Start(ctx, c, spec, jobwait.StartOptions{TaskQueue: "reports"})
