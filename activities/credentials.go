@@ -72,12 +72,15 @@ func (c Credential) allows(ref, provider, account string) error {
 
 // reaches reports whether the value may be sent to the origin (R51).
 func (c Credential) reaches(ref string, to origin) error {
-	for _, text := range c.Origins {
-		if own, err := parseOrigin(text); err == nil && own == to {
-			return nil
-		}
+	if c.at(to) {
+		return nil
 	}
 	return fmt.Errorf("credential %q may not be sent to the origin of this request: its entry lists %q", ref, c.Origins)
+}
+
+// at reports whether the entry lists the origin.
+func (c Credential) at(to origin) bool {
+	return slices.ContainsFunc(c.Origins, func(text string) bool { own, err := parseOrigin(text); return err == nil && own == to })
 }
 
 // noCredentials is the source of a worker that was given none.

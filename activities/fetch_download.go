@@ -134,7 +134,7 @@ func redirects(answer *http.Response) bool {
 func (d *download) ask(ctx context.Context, at hop) error {
 	d.connection, d.stop = context.WithCancel(ctx)
 	d.quiet = time.AfterFunc(d.patience, d.stop)
-	request, err := d.sender.request(d.connection, at.request)
+	request, err := d.sender.request(d.connection, at.request) //nolint:contextcheck // the connection's is made of ctx
 	if err != nil {
 		return endFetch(wire.FetchReferenceRejected, "no request can be made of it")
 	}
@@ -146,7 +146,7 @@ func (d *download) ask(ctx context.Context, at hop) error {
 	if err != nil {
 		return &fetchAgain{detail: "proxy"}
 	}
-	d.answer, err = client.Do(request)
+	d.answer, err = client.Do(request) //nolint:bodyclose // close does
 	if err != nil && d.wentQuiet(ctx) {
 		return &fetchAgain{detail: wire.TransportTimeout}
 	}

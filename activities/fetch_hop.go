@@ -69,7 +69,7 @@ func (a *Activities) authorizeHop(ctx context.Context, spec wire.FetchSpec, to o
 	if err := credential.allows(spec.CredentialRef, spec.Provider, spec.Account); err != nil {
 		return endFetch(wire.FetchDenied, "%s", err)
 	}
-	if credential.reaches(spec.CredentialRef, to) != nil {
+	if !credential.at(to) {
 		return nil
 	}
 	chosen, err := next.request.Choose(credential.Scheme)

@@ -385,8 +385,10 @@ func TestFetchGivesUpAQuietConnection(t *testing.T) {
 			acts, err := New(f.options)
 			require.NoError(t, err)
 			spec := f.spec()
-			d := &download{sender: acts.sender, address: spec.URL, limit: 1 << 20, patience: 50 * time.Millisecond,
-				clear: func(ctx context.Context, address string) (hop, error) { return acts.clearHop(ctx, spec, address) }}
+			d := &download{
+				sender: acts.sender, address: spec.URL, limit: 1 << 20, patience: 50 * time.Millisecond,
+				clear: func(ctx context.Context, address string) (hop, error) { return acts.clearHop(ctx, spec, address) },
+			}
 			err = d.open(t.Context())
 			if err == nil {
 				_, err = d.copyTo(t.Context(), io.Discard)

@@ -32,8 +32,12 @@ func fetchError(format string, args ...any) error {
 // the URL.
 func CheckFetch(spec wire.FetchSpec, startedAt time.Time) error {
 	for _, id := range []struct{ name, value string }{
-		{"operation_id", spec.OperationID}, {"provider", spec.Provider}, {"account", spec.Account},
-		{"provider_job_id", spec.ProviderJobID}, {"result_name", spec.ResultName}, {"destination", spec.Destination},
+		{"operation_id", spec.OperationID},
+		{"provider", spec.Provider},
+		{"account", spec.Account},
+		{"provider_job_id", spec.ProviderJobID},
+		{"result_name", spec.ResultName},
+		{"destination", spec.Destination},
 	} {
 		if err := checkID(id.name, id.value); err != nil {
 			return fetchError("%s", strings.TrimPrefix(err.Error(), "spec: "))

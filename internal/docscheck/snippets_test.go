@@ -298,6 +298,7 @@ var (
 	_ = newWorker
 	_ = newPlugin
 	_ = monthlyReport
+	_ = archived
 	_ = startOrJoin
 	_ = changed
 	_ = dial

@@ -183,11 +183,11 @@ func (a *app) followFetch(ctx context.Context, s *server, run client.WorkflowRun
 
 // fetchProgress is what the activity that carries the result told last, or why it was not carried yet.
 func (s *server) fetchProgress(ctx context.Context, run client.WorkflowRun) string {
-	described, err := s.DescribeWorkflowExecution(ctx, run.GetID(), run.GetRunID())
+	described, err := s.DescribeWorkflow(ctx, run.GetID(), run.GetRunID())
 	if err != nil {
 		return ""
 	}
-	for _, pending := range described.GetPendingActivities() {
+	for _, pending := range described.RawResponse.GetPendingActivities() {
 		var progress wire.FetchProgress
 		if pending.GetHeartbeatDetails() != nil && s.Converter.FromPayloads(pending.GetHeartbeatDetails(), &progress) == nil {
 			return fmt.Sprintf("%d bytes so far, attempt %d", progress.Bytes, pending.GetAttempt())

@@ -85,7 +85,7 @@ func (s *store) write(w http.ResponseWriter, from, asked int64) {
 			_ = http.NewResponseController(w).Flush()
 			<-s.release
 		}
-		n, err := w.Write(block[at%int64(len(block)):min(int64(len(block)), at%int64(len(block))+large-at)])
+		n, err := w.Write(block[at%int64(len(block)) : min(int64(len(block)), at%int64(len(block))+large-at)])
 		s.served.Add(int64(n))
 		if err != nil {
 			return
