@@ -225,7 +225,7 @@ func cancelText(facts *wire.CancelFacts) string {
 	text := fmt.Sprintf("ask the provider once to cancel the job, then look for confirmation with up to %d checks in %s",
 		facts.ConfirmRequests, Span(time.Duration(facts.ConfirmSeconds)*time.Second))
 	if facts.Destructive {
-		return text + "; DESTROYS the job's results at the provider"
+		return text + "; if the job is over by then, DESTROYS its result or its verdict at the provider"
 	}
 	return text
 }

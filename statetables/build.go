@@ -28,6 +28,7 @@ func (b *builder) build() {
 	b.buildRequest()
 	b.buildCodes()
 	b.buildNotFound()
+	b.buildRateLimited()
 	b.buildStates()
 	b.buildRules()
 	b.buildDefaults()
@@ -332,6 +333,18 @@ func (b *builder) buildNotFound() {
 		b.cite("not_found.after_cancel", written.AfterCancel.Source)
 		b.table.notFound.afterCancel = true
 	}
+}
+
+func (b *builder) buildRateLimited() {
+	written := b.doc.RateLimited
+	if written == nil {
+		return
+	}
+	b.cite("rate_limited", written.Source)
+	if written.When == "" {
+		b.fail("rate_limited", `rate_limited has no when; write the condition, like when: status == 403 && header["x-ratelimit-remaining"] == "0"`)
+	}
+	b.table.rateLimited = b.expression("rate_limited.when", written.When, wantsBool)
 }
 
 func (b *builder) between(path string, value, least, most int) {

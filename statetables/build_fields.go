@@ -39,7 +39,7 @@ func (b *builder) buildResult() {
 }
 
 var (
-	formats = []string{formatUnixS, formatUnixMS, formatUnixSString, formatRFC3339, formatHTTPDate}
+	formats = []string{formatUnixS, formatUnixMS, formatUnixSString, formatRFC3339, formatRFC2822, formatHTTPDate}
 	units   = append([]string{unitS, unitMS}, formats...)
 )
 
@@ -124,8 +124,8 @@ func (b *builder) seconds(path string, written *SecondsDoc, most int) int {
 	return written.Seconds
 }
 
-// retention is the time from the submission within which a job can be read. One that counts from the job's end is for
-// people only: no deadline can be held against it.
+// retention is the time from the submission within which a job can be read. One that counts from the job's end, or from a
+// moment that nobody tells, is for people only: no deadline can be held against it.
 func (b *builder) retention() int {
 	written := b.doc.Retention
 	if written == nil {
@@ -136,9 +136,11 @@ func (b *builder) retention() int {
 	switch written.CountsFrom {
 	case "submission":
 		return written.Seconds
-	case "end", "":
+	case "end", "unknown":
+	case "":
+		b.fail("retention", "retention: counts_from is missing; write submission, end (of the job), or unknown where the source does not say")
 	default:
-		b.fail("retention.counts_from", "retention: counts_from %q; write submission, or end (which is meant where nothing is written)", written.CountsFrom)
+		b.fail("retention.counts_from", "retention: counts_from %q; write submission, end (of the job), or unknown where the source does not say", written.CountsFrom)
 	}
 	return 0
 }

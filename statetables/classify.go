@@ -100,6 +100,8 @@ func (r *reader) answer(into *wire.Observation) {
 		r.in.body = map[string]any{} // it may have been looked at, and is not the provider's word on the job
 	}
 	switch status := r.response.Status; {
+	case r.rateLimited():
+		into.Answer = wire.AnswerRateLimited
 	case status == 401 || status == 403:
 		into.Answer = wire.AnswerDenied
 	case status == 404 || status == 410:
@@ -113,6 +115,18 @@ func (r *reader) answer(into *wire.Observation) {
 	default:
 		into.Answer = wire.AnswerUnexpected
 	}
+}
+
+// rateLimited says whether the provider says by this answer that it was asked too often, though its code is another than
+// 429. Without the body that the condition looks at it does not hold.
+func (r *reader) rateLimited() bool {
+	if r.table.rateLimited == nil || r.response.Status < 400 {
+		return false
+	}
+	r.parse()
+	holds, err := r.table.rateLimited.holds(r.in)
+	r.in.body = map[string]any{} // it says nothing of the job
+	return err == nil && holds
 }
 
 // readMeaning reads a code that the table gives a meaning. It reports false where the code keeps its ordinary meaning:

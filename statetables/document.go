@@ -15,6 +15,7 @@ type Document struct {
 	ConsoleURL      string               `yaml:"console_url"`
 	HTTPCodes       map[string]CodeDoc   `yaml:"http_codes"`
 	NotFound        *NotFoundDoc         `yaml:"not_found"`
+	RateLimited     *RateLimitedDoc      `yaml:"rate_limited"`
 	JobID           string               `yaml:"job_id"`
 	State           string               `yaml:"state"`
 	CaseInsensitive *CitationDoc         `yaml:"case_insensitive"`
@@ -114,6 +115,12 @@ type NotFoundDoc struct {
 	Grace       *GraceDoc     `yaml:"grace"`
 	Retention   *RetentionDoc `yaml:"retention"`
 	AfterCancel *CitationDoc  `yaml:"after_cancel"`
+}
+
+// RateLimitedDoc is the condition by which an answer of 400 and above says that the provider was asked too often.
+type RateLimitedDoc struct {
+	When   string `yaml:"when"`
+	Source string `yaml:"source"`
 }
 
 // GraceDoc is how long, and how often, a job may not be found after its submission. A Count of 0 is any.

@@ -2,6 +2,8 @@ package statetables
 
 import (
 	"errors"
+	"net/mail"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -22,6 +24,7 @@ const (
 	formatUnixMS      = "unix_ms"
 	formatUnixSString = "unix_s_string"
 	formatRFC3339     = "rfc3339"
+	formatRFC2822     = "rfc2822"
 	formatHTTPDate    = "http_date"
 )
 
@@ -64,6 +67,8 @@ func readMomentText(text, format string, zone *time.Location, base time.Time) (t
 		return parseHTTPDate(text, base)
 	case formatRFC3339:
 		return readRFC3339(text, zone)
+	case formatRFC2822:
+		return readRFC2822(text)
 	default:
 		return time.Time{}, false
 	}
@@ -86,6 +91,19 @@ func readRFC3339(text string, zone *time.Location) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	at, err := time.ParseInLocation("2006-01-02T15:04:05", text, zone)
+	return at, err == nil
+}
+
+// plainZone ends a date of mail whose zone means the same everywhere. Other letters the library takes for what they are on
+// this machine, or for Greenwich.
+var plainZone = regexp.MustCompile(`(?:[+-][0-9]{4}|GMT|UTC?)$`)
+
+// readRFC2822 reads a date as mail has it: Thu, 15 Jan 2026 11:59:30 +0000.
+func readRFC2822(text string) (time.Time, bool) {
+	if !plainZone.MatchString(text) {
+		return time.Time{}, false
+	}
+	at, err := mail.ParseDate(text)
 	return at, err == nil
 }
 

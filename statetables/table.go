@@ -27,6 +27,8 @@ type Table struct {
 
 	codes    map[int]*codeMeaning // by code, or by its first digit alone
 	notFound notFound
+	// rateLimited says which answers are one like 429; nil: that code alone.
+	rateLimited *expression
 
 	jobID    *expression
 	rules    []rule

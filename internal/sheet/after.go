@@ -61,7 +61,7 @@ func takenText(call statetables.CancelDoc) string {
 
 func destructiveText(destructive bool) string {
 	if destructive {
-		return "YES: on a finished job the same call removes the result"
+		return "YES: on a job that is over the same call destroys its result or its verdict"
 	}
 	return "no"
 }
@@ -78,10 +78,14 @@ func (d describer) retention() Subject {
 }
 
 func retentionText(kept statetables.KeepDoc) string {
-	if kept.CountsFrom == "submission" {
+	switch kept.CountsFrom {
+	case "submission":
 		return span(kept.Seconds) + " from the submission"
+	case "unknown":
+		return span(kept.Seconds) + ", from when is not said"
+	default:
+		return span(kept.Seconds) + " from the end of the job"
 	}
-	return span(kept.Seconds) + " from the end of the job"
 }
 
 func note(text string) string {

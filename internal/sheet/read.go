@@ -112,6 +112,15 @@ func (d describer) notFound() Subject {
 	return s
 }
 
+// tooOften is which answers say, beside 429, that the provider was asked too often.
+func (d describer) tooOften() Subject {
+	s := Subject{Name: "asked too often"}
+	if written := d.RateLimited; written != nil {
+		s.say("429, and when %s", cited(code(written.When), written.Source))
+	}
+	return s
+}
+
 func graceText(grace statetables.GraceDoc) string {
 	text := fmt.Sprintf("in the first %s after submission", span(grace.Seconds))
 	if grace.Count > 0 {
@@ -169,7 +178,7 @@ func momentText(at *statetables.TimeDoc) string {
 // unitWords are the formats of times and the units of hints.
 var unitWords = map[string]string{
 	"s": "seconds", "ms": "milliseconds", "unix_s": "Unix seconds", "unix_ms": "Unix milliseconds",
-	"unix_s_string": "Unix seconds in a text", "rfc3339": "RFC 3339", "http_date": "a date of HTTP",
+	"unix_s_string": "Unix seconds in a text", "rfc3339": "RFC 3339", "rfc2822": "RFC 2822", "http_date": "a date of HTTP",
 }
 
 func (d describer) hints() Subject {

@@ -60,6 +60,9 @@ func factsOf(doc statetables.Document) []string {
 	for code, meaning := range doc.HTTPCodes {
 		facts = append(facts, code, meaning.Name, meaning.OnlyIf)
 	}
+	if doc.RateLimited != nil {
+		facts = append(facts, doc.RateLimited.When)
+	}
 	if doc.Cancel != nil {
 		facts = append(facts, doc.Cancel.URL, doc.Cancel.AcceptedWhen, doc.Cancel.AllowedWhen)
 	}
