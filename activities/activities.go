@@ -13,6 +13,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/jobwait/jobwait/internal/lanes"
 	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -29,6 +30,9 @@ type Options struct {
 	// DecisionKeys are the public keys of which one must have signed a decision: a DecisionKeysFile or a source of your own.
 	// Nil: decisions need no signature, and whoever may send updates to the namespace may decide.
 	DecisionKeys DecisionKeySource
+	// Origins bound what this worker sends to each origin, and for how long the answer to one wait holds the others back. The
+	// zero value sets no rate, and holds back for DefaultMaxHoldSeconds at most.
+	Origins Origins
 	// Notifier tells people of escalations. Nil: LogNotifier with Logger.
 	Notifier Notifier
 	// Destinations are where results may be carried to, by the names that fetches give. Nil: nowhere.
@@ -61,6 +65,9 @@ func (o Options) Validate() error {
 	if err := o.Policy.Validate(); err != nil {
 		return err
 	}
+	if err := o.Origins.Validate(); err != nil {
+		return err
+	}
 	for name, destination := range o.Destinations {
 		if err := destination.validate(); err != nil {
 			return fmt.Errorf("destinations: %q: %w", name, err)
@@ -80,6 +87,7 @@ type Activities struct {
 	logger       *slog.Logger
 	sender       *sender
 	destinations map[string]Destination
+	lanes        *lanes.Set
 }
 
 // New checks the options and fills in their defaults.
@@ -92,6 +100,7 @@ func New(options Options) (*Activities, error) {
 		notifier: options.Notifier, visibility: options.Visibility, logger: options.Logger,
 		sender:       &sender{proxy: options.Proxy, dial: options.DialContext, rootCAs: options.RootCAs, userAgent: "jobwait/" + version()},
 		destinations: options.Destinations,
+		lanes:        options.Origins.lanes(),
 	}
 	if a.credentials == nil {
 		a.credentials = noCredentials{}

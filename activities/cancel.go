@@ -3,37 +3,53 @@ package activities
 import (
 	"context"
 	"fmt"
+	"net/http"
 
 	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/wire"
 )
 
 // CancelAtProvider sends the one cancel request of a decision, under its own time-out and without regard to deadlines: a
-// job may be cancelled after the wait for it is over (R43). Unanswered, it is reported and never repeated.
+// job may be cancelled after the wait for it is over (R43). Unanswered, it is reported and never repeated. Its errors are
+// those of PollStatus.
 func (a *Activities) CancelAtProvider(ctx context.Context, request wire.CancelRequest) (wire.CancelResult, error) {
-	clock, err := startClock(ctx)
+	s, err := begin(ctx, request.TimeoutSeconds)
 	if err != nil {
-		return wire.CancelResult{}, err
+		return wire.CancelResult{}, final(fmt.Errorf("cancel: %w", err))
 	}
-	if request.TimeoutSeconds < 1 {
-		return wire.CancelResult{}, fmt.Errorf("cancel: timeout_seconds %d: at least 1 is needed", request.TimeoutSeconds)
-	}
+	s.by = request.HoldBackBefore
 	ready, refused := a.clear(ctx, request.Target, request.Authority, (*statetables.Table).CancelRequest)
-	if refused != nil {
-		return a.notCancelled(ctx, request, refused), nil
+	if refused == nil {
+		refused, err = a.admit(ctx, ready, request.CredentialRef, s)
 	}
-	got := a.sender.send(ctx, order{request: ready.request, timeout: seconds(request.TimeoutSeconds), clock: clock})
-	if refused := got.refusal(); refused != nil {
-		return a.notCancelled(ctx, request, refused), nil
+	switch {
+	case err != nil:
+		return wire.CancelResult{}, err
+	case refused != nil:
+		return a.notCancelled(ctx, request, s, refused), nil
 	}
-	result := readCancel(ready, got)
-	count(ctx, "jobwait_cancel_requests", request.Provider, cancelKind(result))
-	return result, nil
+	return a.cancel(ctx, request, ready, s), nil
 }
 
-func (a *Activities) notCancelled(ctx context.Context, request wire.CancelRequest, refused *refusal) wire.CancelResult {
+func (a *Activities) cancel(ctx context.Context, request wire.CancelRequest, ready cleared, s *stay) wire.CancelResult {
+	defer a.depart(s)
+	got := a.sender.send(ctx, order{request: ready.request, timeout: seconds(request.TimeoutSeconds), clock: s.clock})
+	if refused := got.refusal(); refused != nil {
+		return a.notCancelled(ctx, request, s, refused)
+	}
+	result := readCancel(ready, got)
+	result.HeldBack = s.heldBack()
+	a.learn(ctx, ready, s, got, result.HTTPStatus == http.StatusTooManyRequests, result.Guidance)
+	count(ctx, "jobwait_cancel_requests", request.Provider, cancelKind(result))
+	return result
+}
+
+func (a *Activities) notCancelled(ctx context.Context, request wire.CancelRequest, s *stay, refused *refusal) wire.CancelResult {
 	a.held(ctx, request.Target, refused)
-	return wire.CancelResult{NotSent: refused.why, Detail: refused.detail, RunID: refused.runID, CredentialVersion: refused.version}
+	return wire.CancelResult{
+		NotSent: refused.why, Detail: refused.detail, RunID: refused.runID, CredentialVersion: refused.version,
+		HeldUntil: recorded(refused.until), HeldBack: s.heldBack(),
+	}
 }
 
 func readCancel(ready cleared, got exchange) wire.CancelResult {

@@ -11,29 +11,42 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// PollStatus sends at most one status request and reads its answer. It never needs to be repeated: whatever happened is
-// the result, and an error means that the call itself was wrong or came too late to be one.
+// PollStatus sends at most one status request and reads its answer. Whatever happened is the result. An error of type
+// wire.ErrorHeldBack means that nothing was sent and that the server is to repeat it; any other, that the call itself was
+// wrong or came too late to be one, and it is not repeated.
 func (a *Activities) PollStatus(ctx context.Context, request wire.PollRequest) (wire.PollResult, error) {
-	clock, err := startClock(ctx)
+	s, err := begin(ctx, request.TimeoutSeconds)
 	if err != nil {
-		return wire.PollResult{}, err
+		return wire.PollResult{}, final(fmt.Errorf("poll: %w", err))
 	}
-	if request.TimeoutSeconds < 1 {
-		return wire.PollResult{}, fmt.Errorf("poll: timeout_seconds %d: at least 1 is needed", request.TimeoutSeconds)
+	if request.MayHoldBack {
+		s.by = request.NotAfter
 	}
 	ready, refused := a.clear(ctx, request.Target, request.Authority, (*statetables.Table).StatusRequest)
-	if refused != nil {
-		return a.notPolled(ctx, request, refused), nil
+	if refused == nil {
+		refused, err = a.admit(ctx, ready, request.CredentialRef, s)
 	}
+	switch {
+	case err != nil:
+		return wire.PollResult{}, err
+	case refused != nil:
+		return a.notPolled(ctx, request, s, refused), nil
+	}
+	return a.poll(ctx, request, ready, s), nil
+}
+
+func (a *Activities) poll(ctx context.Context, request wire.PollRequest, ready cleared, s *stay) wire.PollResult {
+	defer a.depart(s)
 	got := a.sender.send(ctx, order{
-		request: ready.request, notAfter: request.NotAfter, timeout: seconds(request.TimeoutSeconds), clock: clock,
+		request: ready.request, notAfter: request.NotAfter, timeout: seconds(request.TimeoutSeconds), clock: s.clock,
 	})
 	if refused := got.refusal(); refused != nil {
-		return a.notPolled(ctx, request, refused), nil
+		return a.notPolled(ctx, request, s, refused)
 	}
 	seen := observe(ready, request, got)
+	a.learn(ctx, ready, s, got, seen.Answer == wire.AnswerRateLimited, seen.Guidance)
 	count(ctx, "jobwait_status_requests", request.Provider, string(seen.Answer))
-	return wire.PollResult{Observation: &seen}, nil
+	return wire.PollResult{Observation: &seen, HeldBack: s.heldBack()}
 }
 
 // refusal is why an order was not carried out; nil if it was.
@@ -48,9 +61,12 @@ func (e exchange) refusal() *refusal {
 	}
 }
 
-func (a *Activities) notPolled(ctx context.Context, request wire.PollRequest, refused *refusal) wire.PollResult {
+func (a *Activities) notPolled(ctx context.Context, request wire.PollRequest, s *stay, refused *refusal) wire.PollResult {
 	a.held(ctx, request.Target, refused)
-	return wire.PollResult{NotSent: refused.why, Detail: refused.detail, RunID: refused.runID, CredentialVersion: refused.version}
+	return wire.PollResult{
+		NotSent: refused.why, Detail: refused.detail, RunID: refused.runID, CredentialVersion: refused.version,
+		HeldUntil: recorded(refused.until), HeldBack: s.heldBack(),
+	}
 }
 
 // held tells the operator of a request that did not leave.

@@ -129,7 +129,7 @@ func (a *Activities) look(ctx context.Context, request wire.PrepareRequest, prep
 	if err != nil {
 		return wire.Prepared{}, err
 	}
-	prepared.AttributesRegistered = registered
+	prepared.AttributesRegistered, prepared.HoldBack = registered, true
 	if !registered {
 		prepared.Notes = append(prepared.Notes, wire.NoteAttributesUnregistered)
 	}

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 
@@ -20,6 +21,8 @@ type refusal struct {
 	detail string
 	// runID is set with history_reset, version with credential_denied.
 	runID, version string
+	// until is set with held_back.
+	until time.Time
 }
 
 func refuse(why wire.NotSent, format string, values ...any) *refusal {
@@ -30,6 +33,7 @@ func refuse(why wire.NotSent, format string, values ...any) *refusal {
 type cleared struct {
 	table   *statetables.Table
 	request statetables.Request // with the secret where it belongs
+	to      origin
 	version string
 	secret  Secret
 }
@@ -80,8 +84,7 @@ func refuseBuild(err error) *refusal {
 // authorize puts the credential into the request, if it may go where the request goes.
 func (a *Activities) authorize(ctx context.Context, ready *cleared, target wire.Target, denied []string) *refusal {
 	if !ready.request.Auth.Needed() {
-		_, refused := destination(ready.request)
-		return refused
+		return ready.head()
 	}
 	ref := target.CredentialRef
 	credential, err := a.credentials.Credential(ctx, ref)
@@ -97,11 +100,10 @@ func (a *Activities) authorize(ctx context.Context, ready *cleared, target wire.
 	if ready.request, err = ready.request.Choose(credential.Scheme); err != nil {
 		return refuse(wire.NotSentCredentialUnresolved, "credential %q: %s", ref, err)
 	}
-	to, refused := destination(ready.request)
-	if refused != nil {
+	if refused := ready.head(); refused != nil {
 		return refused
 	}
-	if err := credential.reaches(ref, to); err != nil {
+	if err := credential.reaches(ref, ready.to); err != nil {
 		return refuse(wire.NotSentURLRejected, "%s", err)
 	}
 	return ready.reveal(ctx, credential)
@@ -116,6 +118,12 @@ func (c *cleared) reveal(ctx context.Context, credential Credential) *refusal {
 	c.request = c.request.Authorize(secret.Reveal())
 	c.version, c.secret = credential.Version, secret
 	return nil
+}
+
+// head notes where the request goes, if it may go there.
+func (c *cleared) head() (refused *refusal) {
+	c.to, refused = destination(c.request)
+	return refused
 }
 
 // destination is the origin of a request, if the table accepts it (R51). An address that is written out is looked at here

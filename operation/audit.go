@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,14 +37,14 @@ func (o *Operation) note(entry wire.Entry) {
 }
 
 // noteAnswer records the HTTP fact of a request; what it means for the job follows as entries of its own.
-func (o *Operation) noteAnswer(now time.Time, seen wire.Observation) {
+func (o *Operation) noteAnswer(now time.Time, seen wire.Observation, held *wire.HeldBack) {
 	event := wire.EventResponseReceived
 	if seen.Answer == wire.AnswerTransportFailure {
 		event = wire.EventRequestLost
 	}
 	o.note(wire.Entry{
 		At: now, Event: event, HTTPStatus: seen.HTTPStatus, ProviderRequestID: seen.ProviderRequestID,
-		Reason: string(seen.Answer), Detail: answerDetail(seen), TableDigest: seen.TableDigest,
+		Reason: string(seen.Answer), Detail: withHeldBack(answerDetail(seen), now, held, seen.SentAt), TableDigest: seen.TableDigest,
 	})
 }
 
@@ -53,6 +54,23 @@ func answerDetail(seen wire.Observation) string {
 		return "retry_after " + strconv.FormatInt(*minimum, 10)
 	}
 	return seen.Detail
+}
+
+// withHeldBack adds to a detail for how long and why the request was held back before it was sent at the given time, or before
+// it was given up now.
+func withHeldBack(detail string, now time.Time, held *wire.HeldBack, sentAt *time.Time) string {
+	if held == nil {
+		return detail
+	}
+	until := now
+	if sentAt != nil {
+		until = *sentAt
+	}
+	text := fmt.Sprintf("held back %d s (%d times) by %s", max(until.Sub(held.Since), 0)/time.Second, held.Times, held.Cause)
+	if detail == "" {
+		return text
+	}
+	return detail + ", " + text
 }
 
 func (o *Operation) noteRejected(now time.Time, rejected []wire.RejectedGuidance) {

@@ -44,15 +44,15 @@ func (o *Operation) StatusAnswered(now time.Time, result wire.PollResult) {
 		// An unreadable result leaves the request where a lost worker leaves it: it may have been sent (R32).
 		result.Observation = &wire.Observation{Answer: wire.AnswerTransportFailure, Detail: wire.TransportLost}
 	}
-	o.observed(now, *result.Observation)
+	o.observed(now, *result.Observation, result.HeldBack)
 }
 
-func (o *Operation) observed(now time.Time, seen wire.Observation) {
+func (o *Operation) observed(now time.Time, seen wire.Observation, held *wire.HeldBack) {
 	o.rec.LastObservation, o.rec.LastAnsweredAt = &seen, now
 	o.count(seen)
 	found := o.judge(now, seen)
 	before, changed := o.remember(seen)
-	o.noteAnswer(now, seen)
+	o.noteAnswer(now, seen, held)
 	if changed {
 		o.note(wire.Entry{At: now, Event: wire.EventStateChanged, Detail: before, TableDigest: seen.TableDigest})
 	}
@@ -306,7 +306,9 @@ func (o *Operation) annotate(word string) {
 
 // notSent takes in why a request did not leave. Its reservation stays used (R24).
 func (o *Operation) notSent(now time.Time, result wire.PollResult) {
-	o.note(wire.Entry{At: now, Event: wire.EventRequestNotSent, Reason: string(result.NotSent), Detail: result.Detail})
+	o.note(wire.Entry{
+		At: now, Event: wire.EventRequestNotSent, Reason: string(result.NotSent), Detail: withHeldBack(result.Detail, now, result.HeldBack, nil),
+	})
 	o.rec.Nudges.NotBefore = now.Add(o.minDelay())
 	switch result.NotSent { //nolint:exhaustive // the others are withheld's
 	case wire.NotSentTooLate:
@@ -315,8 +317,32 @@ func (o *Operation) notSent(now time.Time, result wire.PollResult) {
 		o.rec.Poll, o.rec.Nudges.NotBefore = nil, later(o.rec.Nudges.NotBefore, deadline)
 	case wire.NotSentHistoryReset:
 		o.reset(now, result.RunID)
+	case wire.NotSentHeldBack:
+		o.heldBack(now, result.HeldUntil)
 	default:
 		o.withheld(now, result.NotSent, result.Detail, result.CredentialVersion)
+	}
+}
+
+// heldBack takes in that a request was held back for too long, or was withdrawn meanwhile. What another wait was told not to
+// do before a time is not done here either (R16), and where that time is not before the deadline, the wait stops as it does
+// for a Retry-After of its own (R19).
+func (o *Operation) heldBack(now time.Time, until *time.Time) {
+	o.keepAway(until)
+	deadline, _ := o.deadline()
+	switch {
+	case o.stopping, o.rec.Cancel == wire.CancelWanted: // Next does what the request was withdrawn for
+	case !o.rec.ProviderMinimum.Before(deadline) && now.Before(deadline):
+		o.stop(now, wire.ReasonRetryAfterExceedsDeadline, timestamp(o.rec.ProviderMinimum))
+	default:
+		o.planNext(now, wire.Guidance{}, false)
+	}
+}
+
+// keepAway takes over until when the provider wants to be left alone.
+func (o *Operation) keepAway(until *time.Time) {
+	if until != nil {
+		o.rec.ProviderMinimum = later(o.rec.ProviderMinimum, *until)
 	}
 }
 
@@ -330,7 +356,7 @@ func (o *Operation) withheld(now time.Time, why wire.NotSent, detail, version st
 		o.stop(now, wire.ReasonAuthorizationDenied, string(why))
 	case wire.NotSentURLRejected:
 		o.stop(now, wire.ReasonPollURLRejected, detail)
-	case wire.NotSentTableMissing, wire.NotSentTooLate, wire.NotSentHistoryReset:
+	case wire.NotSentTableMissing, wire.NotSentTooLate, wire.NotSentHistoryReset, wire.NotSentHeldBack:
 		o.stop(now, wire.ReasonIntegrationFailure, string(why))
 	default:
 		o.stop(now, wire.ReasonIntegrationFailure, string(why))

@@ -42,6 +42,8 @@ type Wait struct {
 	Until time.Time
 	// Summary is one line for people who look at the timer.
 	Summary string
+	// Withdraw says that the request in flight is no longer wanted: if it is held back and not under way, it ends now.
+	Withdraw bool
 }
 
 // SendStatus sends one status request. It must start before StartBy, or not at all.
@@ -132,7 +134,7 @@ func (o *Operation) Next(now time.Time) Command {
 	case o.rec.Outcome != nil:
 		return o.finish(now)
 	case o.inFlight != nothing:
-		return Wait{Summary: "waiting for an answer"}
+		return Wait{Summary: "waiting for an answer", Withdraw: o.withdraws()}
 	case o.stopping:
 		o.decided(now, wire.StatusUnresolved, wire.ReasonWaitCancelled, "")
 		return o.Next(now)
@@ -143,6 +145,12 @@ func (o *Operation) Next(now time.Time) Command {
 	default:
 		return o.nextPoll(now)
 	}
+}
+
+// withdraws reports whether the status request in flight has become pointless: only a held-back one can be taken back, and
+// that keeps a person's word from waiting for a provider that wants to be left alone.
+func (o *Operation) withdraws() bool {
+	return o.inFlight == statusRequest && o.rec.Prepared.HoldBack && (o.stopping || o.rec.Cancel == wire.CancelWanted)
 }
 
 // nextPoll looks at the deadlines, then at the request budget, then at the clock (R30).
@@ -208,6 +216,7 @@ func (o *Operation) pollRequest(deadline time.Time) wire.PollRequest {
 			NotFound:    o.rec.NotFound,
 			CancelSent:  o.rec.Cancel == wire.CancelSent,
 		},
+		MayHoldBack: o.rec.Prepared.HoldBack,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
@@ -147,15 +148,19 @@ func (r *recording) activity(ctx workflow.Context, name string, args []any) {
 	r.attempts(event, name, options.RetryPolicy)
 }
 
-// attempts holds the number of attempts against the recorded one: a request that is sent once must not become one that is
-// repeated.
+// attempts holds the number of attempts, and after which errors there is none, against what was recorded: a request that is
+// sent once must not become one that is repeated.
 func (r *recording) attempts(event *historypb.HistoryEvent, name string, policy *temporal.RetryPolicy) {
-	want, got := event.GetActivityTaskScheduledEventAttributes().GetRetryPolicy().GetMaximumAttempts(), int32(0)
-	if policy != nil {
-		got = policy.MaximumAttempts
+	recorded := event.GetActivityTaskScheduledEventAttributes().GetRetryPolicy()
+	if policy == nil {
+		policy = &temporal.RetryPolicy{}
 	}
-	if got != want {
+	if want, got := recorded.GetMaximumAttempts(), policy.MaximumAttempts; got != want {
 		r.differ("event %d: activity %s: at most %d attempts were recorded, the replay asked for %d (0: no limit)",
+			event.GetEventId(), name, want, got)
+	}
+	if want, got := recorded.GetNonRetryableErrorTypes(), policy.NonRetryableErrorTypes; !slices.Equal(want, got) {
+		r.differ("event %d: activity %s: no attempt after the errors %q was recorded, the replay asked for none after %q",
 			event.GetEventId(), name, want, got)
 	}
 }

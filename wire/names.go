@@ -31,6 +31,9 @@ const (
 	ErrorInvalidSpec = "InvalidSpec"
 	// ErrorDecisionRefused is the type of the application error of a refused update; its detail is a Refusal.
 	ErrorDecisionRefused = "DecisionRefused"
+	// ErrorHeldBack is the type of the application error of a request that waits at its provider's lane: nothing was sent, and
+	// the server repeats the activity after the delay that the error names. No other failure of a request is repeated.
+	ErrorHeldBack = "HeldBack"
 )
 
 // Activity types.

@@ -31,6 +31,8 @@ type PollRequest struct {
 	NotAfter       time.Time      `json:"not_after"`
 	TimeoutSeconds int            `json:"timeout_seconds"`
 	Reading        ReadingContext `json:"reading"`
+	// MayHoldBack says that the activity may be repeated after ErrorHeldBack.
+	MayHoldBack bool `json:"may_hold_back,omitempty"`
 }
 
 // ReadingContext is what the meaning of an answer may depend on besides the answer.
@@ -56,6 +58,7 @@ const (
 	NotSentCredentialDenied     NotSent = "credential_denied"      // this version was refused before
 	NotSentCredentialUnresolved NotSent = "credential_unavailable" // the worker cannot resolve the name
 	NotSentTableMissing         NotSent = "table_missing"          // the worker has no such table any more
+	NotSentHeldBack             NotSent = "held_back"              // others' answers forbid it until the time allowed is over
 )
 
 // PollResult is what one execution of PollStatus taught: either why nothing was sent, or an observation.
@@ -66,9 +69,37 @@ type PollResult struct {
 	// RunID is the run that found itself to be a reset.
 	RunID string `json:"run_id,omitempty"`
 	// CredentialVersion is the version that was found refused.
-	CredentialVersion string       `json:"credential_version,omitempty"`
-	Observation       *Observation `json:"observation,omitempty"`
+	CredentialVersion string `json:"credential_version,omitempty"`
+	// HeldUntil is the time before which the provider does not want to be asked, where that is why nothing was sent.
+	HeldUntil   *time.Time   `json:"held_until,omitempty"`
+	Observation *Observation `json:"observation,omitempty"`
+	// HeldBack says how the request waited at its lane before this came of it. Null: it did not.
+	HeldBack *HeldBack `json:"held_back,omitempty"`
 }
+
+// HeldBack says how a request waited at the lane of its origin and credential, without having been sent.
+type HeldBack struct {
+	// Since is when it was held back first, Times how often.
+	Since time.Time `json:"since"`
+	Times int       `json:"times"`
+	// Cause is why it was held back last.
+	Cause HoldCause `json:"cause"`
+	// Slot is when it may leave. It is set while the request waits, in the heartbeat of its activity, and in no result.
+	Slot *time.Time `json:"slot,omitempty"`
+}
+
+// HoldCause says why a request is held back.
+type HoldCause string
+
+// Why a request is held back.
+const (
+	HoldRateLimited HoldCause = "rate_limited" // a 429 was answered to another request
+	HoldUnavailable HoldCause = "unavailable"  // a 503 with Retry-After was answered to another request
+	HoldProbe       HoldCause = "probe"        // one request is out to see whether a long hold is over
+	HoldQueue       HoldCause = "queue"        // others that were held back go first
+	HoldRate        HoldCause = "rate"         // the worker's rate for this origin
+	HoldConcurrency HoldCause = "concurrency"  // the worker's bound on requests under way
+)
 
 // Answer is the HTTP fact in one word: how a status request was answered. It says nothing of the job.
 type Answer string
@@ -202,6 +233,9 @@ type CancelRequest struct {
 	Target
 	Authority
 	TimeoutSeconds int `json:"timeout_seconds"`
+	// HoldBackBefore is the time until which the request may be held back, so that there is time left to see the
+	// cancellation confirmed. Zero: it may not.
+	HoldBackBefore time.Time `json:"hold_back_before,omitzero"`
 }
 
 // CancelResult is what the cancel request taught. Whatever it says, the next status answers decide.
@@ -219,4 +253,7 @@ type CancelResult struct {
 	SentAt     *time.Time `json:"sent_at,omitempty"`
 	ReceivedAt *time.Time `json:"received_at,omitempty"`
 	Guidance   Guidance   `json:"guidance,omitzero"`
+	// HeldUntil and HeldBack are as in PollResult.
+	HeldUntil *time.Time `json:"held_until,omitempty"`
+	HeldBack  *HeldBack  `json:"held_back,omitempty"`
 }

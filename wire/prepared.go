@@ -41,6 +41,9 @@ type Prepared struct {
 	DecisionKeys []DecisionKey `json:"decision_keys,omitempty"`
 	// AttributesRegistered says that the search attributes may be upserted.
 	AttributesRegistered bool `json:"attributes_registered,omitempty"`
+	// HoldBack says that requests may be held back before they are sent, and are then repeated by the server. Absent: each
+	// request has one attempt.
+	HoldBack bool `json:"hold_back,omitempty"`
 	// ResetRunID is set when prepare found its run to be a reset.
 	ResetRunID string   `json:"reset_run_id,omitempty"`
 	Notes      []string `json:"notes,omitempty"`

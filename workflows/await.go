@@ -54,8 +54,10 @@ type await struct {
 	alarm   alarm
 	request workflow.Future
 	took    func(workflow.Future)
-	notices []notice
-	shown   published
+	// withdraw ends the request if it is held back and not under way.
+	withdraw workflow.CancelFunc
+	notices  []notice
+	shown    published
 	// requestsBefore is how many requests the runs before had used.
 	requestsBefore int
 }
@@ -162,6 +164,9 @@ func (a *await) nudged(payload []byte) { a.op.Nudge(workflow.Now(a.ctx), payload
 // wait sleeps until the given time or until something arrives, whichever is first.
 func (a *await) wait(command operation.Wait) error {
 	a.describe()
+	if command.Withdraw {
+		a.withdraw()
+	}
 	a.alarm.set(a.ctx, command.Until, command.Summary)
 	return workflow.Await(a.ctx, a.arrived)
 }

@@ -30,6 +30,14 @@ const (
 // once is the retry policy of everything that a provider may have received (R2).
 var once = &temporal.RetryPolicy{MaximumAttempts: 1} //nolint:gochecknoglobals // a constant in all but the language
 
+// heldBack is the retry policy of a request that may be held back before it is sent. The server repeats it only at the delay
+// that the activity's own error names; after a failure by which something may have been sent it does not, and an attempt that
+// follows any other failure sends nothing (R2).
+var heldBack = &temporal.RetryPolicy{ //nolint:gochecknoglobals // a constant in all but the language
+	InitialInterval:        time.Second,
+	NonRetryableErrorTypes: []string{"TemporalTimeout:StartToClose", "TemporalTimeout:Heartbeat", "PanicError"},
+}
+
 func (a *await) executePrepare(request wire.PrepareRequest) workflow.Future {
 	ctx := workflow.WithActivityOptions(a.ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: prepareTimeout,
@@ -43,14 +51,23 @@ func (a *await) executePrepare(request wire.PrepareRequest) workflow.Future {
 func (a *await) pollStatus(command operation.SendStatus) {
 	request := command.Request
 	request.OriginalRunID = workflow.GetInfo(a.ctx).OriginalRunID
-	ctx := workflow.WithActivityOptions(a.ctx, workflow.ActivityOptions{
-		ScheduleToStartTimeout: command.StartBy.Sub(workflow.Now(a.ctx)),
+	left := command.StartBy.Sub(workflow.Now(a.ctx))
+	options := workflow.ActivityOptions{
+		ScheduleToStartTimeout: left,
 		StartToCloseTimeout:    time.Duration(request.TimeoutSeconds)*time.Second + answerSlack,
 		RetryPolicy:            once,
 		Summary:                command.Summary,
-	})
-	a.request = workflow.ExecuteActivity(ctx, wire.ActivityPollStatus, request)
+	}
+	ctx := a.ctx
+	if request.MayHoldBack {
+		options.RetryPolicy = heldBack
+		options.ScheduleToCloseTimeout = left + options.StartToCloseTimeout
+		options.WaitForCancellation = true
+		ctx, a.withdraw = workflow.WithCancel(ctx)
+	}
+	a.request = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), wire.ActivityPollStatus, request)
 	a.took = func(future workflow.Future) {
+		a.forgetWithdraw()
 		var result wire.PollResult
 		if err := future.Get(a.ctx, &result); err != nil {
 			result = unanswered(err)
@@ -59,26 +76,56 @@ func (a *await) pollStatus(command operation.SendStatus) {
 	}
 }
 
-// unanswered tells a request that never started from one whose fate is unknown (R32).
+// forgetWithdraw lets go of the context of a request that has ended, which its parent would keep.
+func (a *await) forgetWithdraw() {
+	if a.withdraw != nil {
+		a.withdraw()
+		a.withdraw = nil
+	}
+}
+
+// unanswered tells a request that never left from one whose fate is unknown (R32).
 func unanswered(err error) wire.PollResult {
-	var timeout *temporal.TimeoutError
-	if errors.As(err, &timeout) && timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START {
-		return wire.PollResult{NotSent: wire.NotSentTooLate, Detail: "still in the task queue"}
+	if why, detail := neverLeft(err); why != "" {
+		return wire.PollResult{NotSent: why, Detail: detail}
 	}
 	return wire.PollResult{Observation: &wire.Observation{
 		Answer: wire.AnswerTransportFailure, Detail: wire.TransportLost,
 	}}
 }
 
+// neverLeft is why a request whose activity failed has not left; empty: it may have. An attempt that runs ends with its own
+// time-out before that of all attempts, since it starts before the deadline or sends nothing. One that is cancelled had not
+// started: a started one is waited for.
+func neverLeft(err error) (why wire.NotSent, detail string) {
+	var timeout *temporal.TimeoutError
+	var application *temporal.ApplicationError
+	switch {
+	case errors.As(err, &timeout) && (timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START ||
+		timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE):
+		return wire.NotSentTooLate, "still in the task queue"
+	case errors.As(err, &application) && application.Type() == wire.ErrorHeldBack:
+		return wire.NotSentHeldBack, "not repeated"
+	case errors.As(err, new(*temporal.CanceledError)):
+		return wire.NotSentHeldBack, "withdrawn"
+	default:
+		return "", ""
+	}
+}
+
 // cancelAtProvider starts the one cancel request of a decision. It has its own timeout and no deadline but that (R43).
 func (a *await) cancelAtProvider(command operation.SendCancel) {
 	request := command.Request
 	request.OriginalRunID = workflow.GetInfo(a.ctx).OriginalRunID
-	ctx := workflow.WithActivityOptions(a.ctx, workflow.ActivityOptions{
+	options := workflow.ActivityOptions{
 		StartToCloseTimeout: time.Duration(request.TimeoutSeconds)*time.Second + answerSlack,
 		RetryPolicy:         once,
 		Summary:             "ask the provider to cancel",
-	})
+	}
+	if !request.HoldBackBefore.IsZero() {
+		options.RetryPolicy = heldBack
+	}
+	ctx := workflow.WithActivityOptions(a.ctx, options)
 	a.request = workflow.ExecuteActivity(ctx, wire.ActivityCancelAtProvider, request)
 	a.took = func(future workflow.Future) {
 		var result wire.CancelResult

@@ -27,6 +27,9 @@ type WorkerOptions struct {
 	Policy activities.Policy
 	// DecisionKeys are the keys that decisions must be signed by.
 	DecisionKeys activities.DecisionKeySource
+	// Origins bound what is sent. Nil: answers hold nobody back, since the waits of a bed share its one provider and credential
+	// and have nothing else to do with each other.
+	Origins *activities.Origins
 	// Notifier replaces the one that logs to nobody.
 	Notifier activities.Notifier
 	// Worker are the SDK's options.
@@ -42,6 +45,9 @@ func (b *Bed) Work(options WorkerOptions) (stop func(), err error) {
 	}
 	if options.Client == nil {
 		options.Client = b.Client
+	}
+	if options.Origins == nil {
+		options.Origins = &activities.Origins{Default: activities.OriginLimits{MaxHoldSeconds: new(int)}}
 	}
 	if options.Credentials == nil {
 		options.Credentials = Credentials{"demo": b.Credential("1", Key)}
@@ -68,6 +74,7 @@ func newActivities(options WorkerOptions) (*activities.Activities, error) {
 	return activities.New(activities.Options{
 		Tables: tables, Credentials: options.Credentials, Policy: options.Policy, Notifier: options.Notifier,
 		DecisionKeys: options.DecisionKeys,
+		Origins:      *options.Origins,
 		Logger:       slog.New(slog.DiscardHandler),
 	})
 }

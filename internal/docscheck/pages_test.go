@@ -228,11 +228,12 @@ var shownYAML = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 func TestShownFilesAreTaken(t *testing.T) {
 	t.Parallel()
 	blocks := shownYAML.FindAllStringSubmatch(readFile(t, "docs/operate.md"), -1)
-	require.Len(t, blocks, 3)
+	require.Len(t, blocks, 4)
 	for i, check := range []func(path string) error{
 		func(path string) error { return activities.CredentialsFile(path).Validate() },
 		func(path string) error { _, err := activities.LoadPolicy(path); return err },
 		func(path string) error { return activities.DecisionKeysFile(path).Validate() },
+		func(path string) error { _, err := activities.LoadOrigins(path); return err },
 	} {
 		path := filepath.Join(t.TempDir(), "shown.yaml")
 		require.NoError(t, os.WriteFile(path, []byte(blocks[i][1]), 0o600))

@@ -41,6 +41,7 @@ type config struct {
 	credentials, tables, policy string
 	decisionKeys                string
 	destinations                string
+	origins                     string
 	taskQueue                   string
 	demo                        bool
 	healthAddr, metricsAddr     string
@@ -76,6 +77,7 @@ func (c *config) define(flags *pflag.FlagSet) {
 	flags.StringVar(&c.policy, "policy", "", "`file` that caps what specs may ask for")
 	flags.StringVar(&c.decisionKeys, "decision-keys", "", "`file` with the public keys that decisions must be signed by; without it they need no signature")
 	flags.StringVar(&c.destinations, "destinations", "", "`file` that names where results may be carried to")
+	flags.StringVar(&c.origins, "origins", "", "`file` that bounds what this process sends to each origin, and how long a 429 answered to one wait holds the others back")
 	flags.StringVar(&c.taskQueue, "task-queue", wire.DefaultTaskQueue, "`name` of the task queue to work on")
 	flags.BoolVar(&c.demo, "demo", false, "also load the table of demo-export, which accepts loopback addresses only")
 	flags.StringVar(&c.healthAddr, "health-addr", "", "`host:port` of GET /healthz: 200 while it works, 503 before and after (default off)")
@@ -127,6 +129,11 @@ func (c *config) options(ctx context.Context, logger *slog.Logger) (jobwait.Opti
 	}
 	if c.decisionKeys != "" {
 		options.DecisionKeys = activities.DecisionKeysFile(c.decisionKeys)
+	}
+	if c.origins != "" {
+		if options.Origins, err = activities.LoadOrigins(c.origins); err != nil {
+			return jobwait.Options{}, err
+		}
 	}
 	if c.destinations != "" {
 		if options.Destinations, err = activities.LoadDestinations(ctx, c.destinations); err != nil {

@@ -1,0 +1,222 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/jobwait/jobwait/internal/lanes"
+	"github.com/jobwait/jobwait/wire"
+)
+
+// errUnproven stops an attempt that is not the first and cannot show that the others sent nothing (R2).
+var errUnproven = errors.New("an attempt before this one may have sent its request, and not sent again")
+
+// stay is how a request stands at its lane: what it brings along from attempts before, and until when it may wait.
+type stay struct {
+	lane  lanes.Key
+	clock serverClock
+	held  wire.HeldBack // of the attempts before; Times 0: this is the first
+	// by is when it has to have left, by the server's clock; zero: it is never held back.
+	by time.Time
+	// since is when this attempt came to the lane, by the clock of this process, which the lane counts in.
+	since time.Time
+	// went is when the lane let it go, as the probe maybe; zero: it has not, or has told the lane what came of it.
+	went  time.Time
+	probe bool
+}
+
+// begin belongs at the very beginning of an activity function that sends.
+func begin(ctx context.Context, timeoutSeconds int) (*stay, error) {
+	clock, err := startClock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if timeoutSeconds < 1 {
+		return nil, fmt.Errorf("timeout_seconds %d: at least 1 is needed", timeoutSeconds)
+	}
+	held, err := heldSoFar(ctx)
+	return &stay{clock: clock, held: held}, err
+}
+
+// heldSoFar reads from the heartbeat of the attempts before how this request was held back. Retry policies name the failures
+// that are not to be repeated, and cannot name all of them: an interceptor, a codec or a server may make up one of its own
+// after the request was sent. So whoever is held back says so before it fails, and an attempt that finds one of those before
+// it unaccounted for sends nothing.
+func heldSoFar(ctx context.Context) (wire.HeldBack, error) {
+	attempts := int(activity.GetInfo(ctx).Attempt) - 1
+	if attempts < 1 {
+		return wire.HeldBack{}, nil
+	}
+	var held wire.HeldBack
+	if !activity.HasHeartbeatDetails(ctx) || activity.GetHeartbeatDetails(ctx, &held) != nil || held.Times != attempts {
+		return wire.HeldBack{}, errUnproven
+	}
+	return held, nil
+}
+
+// admit lets a request pass its lane. It returns a refusal where the request cannot leave in time, and the error that has
+// the server repeat the attempt where it has to come back.
+func (a *Activities) admit(ctx context.Context, ready cleared, credentialRef string, s *stay) (*refusal, error) {
+	s.lane = lanes.Key{Origin: ready.to.String(), Credential: credentialRef}
+	s.since = time.Now()
+	request := lanes.Request{
+		Ticket: s.ticket(s.since), Wait: activity.GetInfo(ctx).WorkflowExecution.RunID, Exempt: s.by.IsZero(),
+	}
+	for {
+		now := time.Now()
+		request.Slept = now.Sub(s.since)
+		if !s.by.IsZero() {
+			request.By = s.local(now, s.by)
+		}
+		verdict := a.lanes.Ask(now, s.lane, request)
+		switch verdict.Do {
+		case lanes.Go:
+			s.went, s.probe = now, verdict.Probe
+			return nil, nil
+		case lanes.Refuse:
+			return s.refused(now, verdict), nil
+		case lanes.Back:
+			return nil, a.holdBack(ctx, ready, s, now, verdict)
+		case lanes.Sleep:
+			request.Ticket = verdict.Ticket
+			if sleep(ctx, verdict.For) != nil {
+				verdict.For = time.Second // the worker stops; another one takes it up
+				verdict.Ticket.Times++
+				return nil, a.holdBack(ctx, ready, s, time.Now(), verdict)
+			}
+		}
+	}
+}
+
+// ticket is the request's place in the queue, in this process's time.
+func (s *stay) ticket(now time.Time) lanes.Ticket {
+	if s.held.Times == 0 || s.held.Slot == nil {
+		return lanes.Ticket{}
+	}
+	return lanes.Ticket{Slot: s.local(now, *s.held.Slot), Times: s.held.Times}
+}
+
+// local and server turn times of one clock into those of the other, at this moment.
+func (s *stay) local(now, server time.Time) time.Time { return now.Add(server.Sub(s.clock.now())) }
+
+func (s *stay) server(now, local time.Time) time.Time { return s.clock.now().Add(local.Sub(now)).UTC() }
+
+// refused says why a request will not leave in time. Where that is the provider's word, it comes with the time asked for.
+func (s *stay) refused(now time.Time, verdict lanes.Verdict) *refusal {
+	until := s.server(now, verdict.Until)
+	if verdict.Cause != lanes.RateLimited && verdict.Cause != lanes.Unavailable {
+		return refuse(wire.NotSentTooLate, "held back until %s by %s %s", clockTime(until), causes[verdict.Cause], s.lane.Origin)
+	}
+	refused := refuse(wire.NotSentHeldBack, "%s until %s", verdict.Cause, until.Format(time.RFC3339))
+	refused.until = until
+	return refused
+}
+
+// holdBack records that nothing was sent, and makes the error that brings the request back.
+func (a *Activities) holdBack(ctx context.Context, ready cleared, s *stay, now time.Time, verdict lanes.Verdict) error {
+	held, slot := s.held, s.server(now, verdict.Ticket.Slot)
+	if held.Times == 0 {
+		held.Since = s.server(now, s.since).Truncate(time.Millisecond)
+	}
+	held.Times++
+	held.Cause, held.Slot = wire.HoldCause(verdict.Cause), &slot
+	activity.RecordHeartbeat(ctx, held)
+	count(ctx, "jobwait_held_back", ready.table.Provider(), string(verdict.Cause))
+	a.gaugeHolds(ctx, now)
+	text := fmt.Sprintf("held back until %s by %s %s, nothing sent", clockTime(slot), causes[verdict.Cause], s.lane.Origin)
+	return temporal.NewApplicationErrorWithOptions(text, wire.ErrorHeldBack, temporal.ApplicationErrorOptions{NextRetryDelay: verdict.For})
+}
+
+// causes are what people read, before the name of the origin.
+var causes = map[lanes.Cause]string{ //nolint:gochecknoglobals // a constant in all but the language
+	lanes.RateLimited: "a 429 of",
+	lanes.Unavailable: "a 503 of",
+	lanes.Probe:       "a first request after a long hold of",
+	lanes.Queue:       "those before it on the way to",
+	lanes.Rate:        "the rate for",
+	lanes.Concurrency: "the requests under way to",
+}
+
+func clockTime(at time.Time) string { return at.UTC().Format("15:04:05Z") }
+
+// learn tells the lane what an exchange was answered, so that others heed it.
+func (a *Activities) learn(ctx context.Context, ready cleared, s *stay, got exchange, limited bool, guidance wire.Guidance) {
+	now := time.Now()
+	answer := lanes.Answer{
+		Kind: kindOf(got, limited, guidance), Went: s.went, Probe: s.probe, Wait: activity.GetInfo(ctx).WorkflowExecution.RunID,
+		Least: time.Duration(ready.table.Advice().FloorSeconds) * time.Second,
+	}
+	if asked := guidance.RetryAfterSeconds; asked != nil {
+		answer.RetryAfter = time.Duration(min(*asked, longestAsked)) * time.Second
+	}
+	until, held := a.lanes.Done(now, s.lane, answer)
+	s.went = time.Time{}
+	a.gaugeHolds(ctx, now)
+	if held {
+		a.logger.WarnContext(ctx, "requests are held back", "origin", s.lane.Origin, "credential_ref", s.lane.Credential,
+			"status", got.response.Status, "until", s.server(now, until).Format(time.RFC3339))
+	}
+}
+
+// depart tells the lane of a request that left it and of which nothing can be told.
+func (a *Activities) depart(s *stay) {
+	if !s.went.IsZero() {
+		a.lanes.Done(time.Now(), s.lane, lanes.Answer{Kind: lanes.NotSent, Went: s.went, Probe: s.probe})
+	}
+}
+
+// longestAsked is where a Retry-After saturates; no deadline is ten years away.
+const longestAsked = 10 * 365 * 24 * 3600
+
+// kindOf is what an exchange means to the lane. A Retry-After beside any other status speaks of one job.
+func kindOf(got exchange, limited bool, guidance wire.Guidance) lanes.Kind {
+	switch {
+	case got.sentAt.IsZero():
+		return lanes.NotSent
+	case got.response == nil:
+		return lanes.Lost
+	case limited:
+		return lanes.Limited
+	case got.response.Status == http.StatusServiceUnavailable && guidance.RetryAfterSeconds != nil:
+		return lanes.Down
+	default:
+		return lanes.Answered
+	}
+}
+
+// gaugeHolds shows how many lanes are held at the moment.
+func (a *Activities) gaugeHolds(ctx context.Context, now time.Time) {
+	activity.GetMetricsHandler(ctx).Gauge("jobwait_open_holds").Update(float64(a.lanes.Held(now)))
+}
+
+// heldBack is what a result says of how the request waited; nil if it did not.
+func (s *stay) heldBack() *wire.HeldBack {
+	if s.held.Times == 0 {
+		return nil
+	}
+	held := s.held
+	held.Slot = nil
+	return &held
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// final is an error that is never repeated: what failed may have been sent, or would fail again.
+func final(err error) error {
+	return temporal.NewNonRetryableApplicationError(err.Error(), "", nil)
+}
