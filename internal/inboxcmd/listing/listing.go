@@ -51,6 +51,8 @@ type Page struct {
 	Rows []Row
 	// Next continues the list; empty at its end.
 	Next string
+	// Whole is how many there are in all, where that came to light; else -1.
+	Whole int64
 }
 
 // ErrUnregistered says that the namespace does not have jobwait's search attributes, without which nobody can tell what
@@ -69,12 +71,14 @@ type Visibility interface {
 // Lister lists.
 type Lister struct {
 	Visibility Visibility
-	// MemoText reads a text of a memo; see waits.Client.
+	// Memo reads the memos.
 	Memo waits.Client
+	// spans are what earlier searches came to. Nil: each begins anew.
+	spans *spans
 }
 
 // New lists the waits of a server.
-func New(c waits.Client) Lister { return Lister{Visibility: c, Memo: c} }
+func New(c waits.Client) Lister { return Lister{Visibility: c, Memo: c, spans: newSpans()} }
 
 const isWait = "WorkflowType = '" + wire.WorkflowAwaitJob + "'"
 
@@ -132,7 +136,7 @@ func (l Lister) page(ctx context.Context, query, place string, size int) (Page, 
 		return Page{}, err
 	}
 	rows, next, err := l.list(ctx, query, token, size)
-	return Page{Rows: rows, Next: encodePlace(next)}, err
+	return Page{Rows: rows, Next: encodePlace(next), Whole: -1}, err
 }
 
 func (l Lister) list(ctx context.Context, query string, token []byte, size int) ([]Row, []byte, error) {

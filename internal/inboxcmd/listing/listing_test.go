@@ -132,6 +132,7 @@ func TestUrgentAsksLittle(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"jobwait/p/a/00001", "jobwait/p/a/00002", "jobwait/p/a/00000"}, ids(page.Rows))
 	require.Empty(t, page.Next)
+	require.Equal(t, int64(3), page.Whole)
 	require.Equal(t, 1, few.asked)
 
 	var times []time.Time
@@ -145,6 +146,17 @@ func TestUrgentAsksLittle(t *testing.T) {
 	require.Equal(t, "jobwait/p/a/09999", page.Rows[0].WorkflowID)
 	require.LessOrEqual(t, many.asked, 8)
 	require.LessOrEqual(t, many.longest, 50*slack)
+
+	// The same list again begins where the last search ended, and finds what has been added since.
+	again := Lister{Visibility: many, Memo: waits.New(nil, nil), spans: newSpans()}
+	_, err = again.Urgent(t.Context(), Filter{}, noon, "", 50)
+	require.NoError(t, err)
+	many.asked = 0
+	many.waits = append(many.waits, Row{WorkflowID: "jobwait/p/a/new", DecideBy: noon})
+	page, err = again.Urgent(t.Context(), Filter{}, noon, "", 50)
+	require.NoError(t, err)
+	require.Equal(t, "jobwait/p/a/new", page.Rows[0].WorkflowID)
+	require.Equal(t, 2, many.asked)
 }
 
 func TestFilterCannotEndItsQuotes(t *testing.T) {

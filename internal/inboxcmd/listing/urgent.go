@@ -40,7 +40,11 @@ func (l Lister) Urgent(ctx context.Context, f Filter, now time.Time, place strin
 	if err == nil && more {
 		later, err = s.narrowed(ctx, now)
 	}
-	return cut(append(rows, later...), size, more), err
+	page := cut(append(rows, later...), size, more)
+	if !more && place == "" {
+		page.Whole = int64(len(later))
+	}
+	return page, err
 }
 
 // atSameTime are the rows behind a place that lapse at its very time.
@@ -56,11 +60,11 @@ func (l Lister) atSameTime(ctx context.Context, f Filter, from after) ([]Row, er
 func cut(rows []Row, size int, more bool) Page {
 	rows = Sorted(rows)
 	if len(rows) <= size && !more || len(rows) == 0 {
-		return Page{Rows: rows}
+		return Page{Rows: rows, Whole: -1}
 	}
 	rows = rows[:min(size, len(rows))]
 	last := rows[len(rows)-1]
-	return Page{Rows: rows, Next: after{at: last.DecideBy, id: last.WorkflowID}.String()}
+	return Page{Rows: rows, Next: after{at: last.DecideBy, id: last.WorkflowID}.String(), Whole: -1}
 }
 
 // search finds the earliest span that holds as many rows as are wanted.
@@ -72,11 +76,19 @@ type search struct {
 	want int
 }
 
+// narrowed reads the earliest span that holds enough. What the same search came to the last time is tried first.
 func (s search) narrowed(ctx context.Context, now time.Time) ([]Row, error) {
+	if until, ok := s.lister.spans.get(s.query(time.Time{})); ok {
+		rows, more, err := s.read(ctx, until)
+		if err != nil || len(rows) >= s.want && !more {
+			return rows, err
+		}
+	}
 	until, err := s.span(ctx, now)
 	if err != nil {
 		return nil, err
 	}
+	s.lister.spans.put(s.query(time.Time{}), until)
 	rows, _, err := s.read(ctx, until)
 	return rows, err
 }
@@ -179,7 +191,7 @@ func quotedTime(at time.Time) string { return quoted(at.UTC().Format(time.RFC333
 func (s search) read(ctx context.Context, until time.Time) (rows []Row, more bool, err error) {
 	most := s.want * slack
 	if !until.IsZero() {
-		most = maxPage
+		most = maxPage // many may lapse within the finest span
 	}
 	rows, next, err := s.lister.list(ctx, s.query(until), nil, most)
 	return rows, len(next) > 0, err

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// Visibility is asked at most this often for all live lists together, because a namespace has few such questions a
-	// second for everybody; single waits are described, which is cheap.
-	listProbesPerSecond, waitProbesPerSecond = 2, 50
-	// probePause is the least time between two looks at one thing.
+	// listProbesPerSecond bounds the looks at all live lists together, each of which asks visibility two to four times: a
+	// stock namespace answers ten such questions a second, to everybody. Single waits are described, which is cheap.
+	listProbesPerSecond, waitProbesPerSecond = 1, 50
+	// listPause and waitPause are the least time between two looks at one thing.
 	listPause, waitPause = 2 * time.Second, time.Second
 	probeTimeout         = 10 * time.Second
 	// maxTopics bounds the things that are watched at once.

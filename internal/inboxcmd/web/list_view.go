@@ -163,7 +163,7 @@ func viewOf(t tab, row listing.Row) rowView {
 	}
 	switch t {
 	case tabDecide:
-		view.At, view.AtLabel, view.Tone = row.DecideBy, "answer before", "ask"
+		view.At, view.AtLabel, view.Tone = row.DecideBy, "answer due", "ask"
 	case tabClosed:
 		view.At, view.AtLabel = row.ClosedAt, "closed"
 		view.State, view.Tone = ended(row)

@@ -12,8 +12,10 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"github.com/jobwait/jobwait/internal/inboxcmd/access"
+	"github.com/jobwait/jobwait/internal/inboxcmd/timeline"
 	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/operation"
+	"github.com/jobwait/jobwait/wire"
 )
 
 // frame is what stands around every page.
@@ -99,8 +101,10 @@ func functions(a *assets) template.FuncMap {
 		"iso":    func(at time.Time) string { return at.UTC().Format(time.RFC3339) },
 		"until":  func(at time.Time) string { return until(time.Now(), at) },
 		"reason": reasonText, "kind": kindText, "phase": phaseText,
-		"plural": plural,
 		"number": number,
+		"legend": func(kind timeline.Kind) string { return kindsOfMark[kind] },
+		"source": timeline.SourceText,
+		"sign":   func(event wire.Event) string { return signs[event] },
 	}
 }
 
@@ -118,13 +122,6 @@ func until(now, at time.Time) string {
 	default:
 		return fmt.Sprintf("%d days ago", int(-away.Hours())/24)
 	}
-}
-
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return number(n) + " " + one
-	}
-	return number(n) + " " + many
 }
 
 // number is a count with its thousands apart.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jobwait/jobwait/internal/inboxcmd/access"
+	"github.com/jobwait/jobwait/internal/inboxcmd/timeline"
 	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
@@ -28,6 +29,7 @@ type waitPage struct {
 	Questions              []question
 	Unasked                string
 	Facts                  []fact
+	Timeline               *timeline.Drawing
 	Decisions              []decisionView
 	Days                   []storyDay
 	Missing                []waits.Gap
@@ -89,6 +91,7 @@ func (s *Server) waitPage(who access.Person, found seen, said reply, now time.Ti
 	}
 	p.Decisions = decisionsOf(found.story.Entries)
 	p.Facts = facts(found)
+	p.Timeline = drawing(found, now)
 	p.Notice = noticeOf(found, said)
 	p.Refresh = waitPath(found.ref.id)
 	p.Questions = s.questions(who, found, said, now)
@@ -240,6 +243,10 @@ func (f *factList) view(v wire.OperationView, open bool) {
 		f.at("next request", *v.NextPollAt)
 		(*f)[len(*f)-1].Text += ", " + string(v.DelaySource)
 	}
+	if !open {
+		f.add("deadline", "%s", stamp(v.Limits.DeadlineAt))
+		return
+	}
 	f.at("deadline", v.Limits.DeadlineAt)
 	if v.Limits.BusinessDeadlineAt != nil {
 		f.at("no use after", *v.Limits.BusinessDeadlineAt)
@@ -290,4 +297,24 @@ func answersText(answers map[string]int) string {
 		return ""
 	}
 	return ": " + strings.Join(parts, ", ")
+}
+
+func drawing(found seen, now time.Time) *timeline.Drawing {
+	in := timeline.Input{Entries: found.story.Entries, Now: now, Open: found.open()}
+	if v := found.view; v != nil {
+		in.DeadlineAt = v.Limits.DeadlineAt
+		in.BusinessDeadlineAt = orZero(v.Limits.BusinessDeadlineAt)
+		in.NextPollAt = orZero(v.NextPollAt)
+		if v.Escalation != nil {
+			in.WindowEndsAt = v.Escalation.WindowEndsAt
+		}
+	}
+	return timeline.Draw(in)
+}
+
+func orZero(at *time.Time) time.Time {
+	if at == nil {
+		return time.Time{}
+	}
+	return *at
 }

@@ -5,6 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/jobwait/jobwait/internal/inboxcmd/timeline"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -93,6 +94,26 @@ func phaseText(phase wire.Phase) string {
 		return "being prepared"
 	}
 	return strings.ReplaceAll(string(phase), "_", " ")
+}
+
+// kindsOfMark and signs are the legend of a timeline.
+var kindsOfMark = map[timeline.Kind]string{
+	timeline.KindPending: "not over yet",
+	timeline.KindSuccess: "success",
+	timeline.KindEnded:   "another end, or a state that stops",
+	timeline.KindLimited: "429, rate limited",
+	timeline.KindFailure: "5xx or no answer",
+	timeline.KindRefused: "refused, not found or unreadable",
+	timeline.KindUnsent:  "not sent",
+}
+
+var signs = map[wire.Event]string{
+	wire.EventEscalated:          "asked people",
+	wire.EventDecisionApplied:    "decided",
+	wire.EventClosed:             "closed",
+	wire.EventCancelSent:         "asked the provider to cancel",
+	wire.EventExtensionRequested: "more was asked for",
+	wire.EventNudged:             "nudged",
 }
 
 // sentenceOf makes a word of the wire readable: "approve_request" becomes "Approve request".
