@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/url"
 	"os"
 
 	"github.com/spf13/pflag"
@@ -18,11 +19,13 @@ import (
 const usage = `inbox is a web page on which people see which waits ask for a decision, and answer them.
 
   inbox --local                         for yourself, on this machine alone
+  inbox --access access.yaml --public-url https://inbox.example.com --addr 127.0.0.1:8092
+                                        for a team: people sign in, and rules say who may answer what
 
 ` + connect.Settings + `
 
-SIGTERM and SIGINT stop it, after answers that are being sent have been seen to their end. Who answered what, and what was
-refused to whom, is logged to stderr.
+SIGTERM and SIGINT stop it, after answers that are being sent have been seen to their end. Who signed in, who answered what,
+and what was refused to whom is logged to stderr.
 
 Exit codes: 0 stopped by a signal, 1 error, 2 wrong usage.
 
@@ -33,11 +36,14 @@ const defaultAddr = "127.0.0.1:8092"
 
 // config is what the command line says.
 type config struct {
-	local     bool
-	as        string
-	addr      string
-	logLevel  slog.Level
-	logFormat string
+	local           bool
+	as              string
+	access          string
+	publicURL       string
+	addr            string
+	tlsCert, tlsKey string
+	logLevel        slog.Level
+	logFormat       string
 }
 
 // usageError is a wrong command line.
@@ -65,8 +71,12 @@ func parse(args []string, stdout io.Writer) (config, error) {
 
 func (c *config) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.local, "local", false, "for one person on this machine: whoever reaches its loopback is that person")
-	flags.StringVar(&c.as, "as", os.Getenv("USER"), "`name` of that person, which stands in their decisions")
+	flags.StringVar(&c.as, "as", os.Getenv("USER"), "with --local: `name` of that person, which stands in their decisions")
+	flags.StringVar(&c.access, "access", "", "`file` that says how people sign in and who may see and answer what")
+	flags.StringVar(&c.publicURL, "public-url", "", "with --access: `address` under which people reach the inbox, such as https://inbox.example.com")
 	flags.StringVar(&c.addr, "addr", defaultAddr, "`host:port` to listen on")
+	flags.StringVar(&c.tlsCert, "tls-cert", "", "`file` with the certificate, where the inbox itself speaks https")
+	flags.StringVar(&c.tlsKey, "tls-key", "", "`file` with its key")
 	flags.TextVar(&c.logLevel, "log-level", &c.logLevel, "`level` from which on lines are logged: debug, info, warn, error")
 	flags.StringVar(&c.logFormat, "log-format", "text", "`format` of log lines: text, json")
 }
@@ -78,19 +88,31 @@ func (c *config) validate() error {
 		return usagef("--addr %q is not host:port, such as %s", c.addr, defaultAddr)
 	case c.logFormat != "text" && c.logFormat != "json":
 		return usagef("--log-format %q is not one of text and json", c.logFormat)
-	case !c.local:
-		return usagef("--local is missing: nobody could be known")
-	case !loopback(host):
+	case (c.tlsCert == "") != (c.tlsKey == ""):
+		return usagef("--tls-cert and --tls-key belong together; one is missing")
+	case c.local && (c.access != "" || c.publicURL != ""):
+		return usagef("--local goes without --access and --public-url: nobody signs in")
+	case c.local:
+		return c.validateLocal(host)
+	case c.access == "":
+		return usagef("give --local for yourself on this machine, or --access with a file that says how people sign in")
+	case c.publicURL == "":
+		return usagef("--public-url is missing: the address under which people reach the inbox, such as https://inbox.example.com")
+	default:
+		return nil
+	}
+}
+
+func (c *config) validateLocal(host string) error {
+	address := net.ParseIP(host)
+	switch {
+	case address == nil || !address.IsLoopback():
 		return usagef("--addr %s is not on loopback: in local mode everybody who can reach it would be %q; listen on 127.0.0.1", c.addr, c.as)
 	case c.as == "":
 		return usagef("--as is missing and $USER is empty; say who decides")
+	default:
+		return nil
 	}
-	return nil
-}
-
-func loopback(host string) bool {
-	address := net.ParseIP(host)
-	return address != nil && address.IsLoopback()
 }
 
 func (c *config) logger(stderr io.Writer) *slog.Logger {
@@ -101,15 +123,31 @@ func (c *config) logger(stderr io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(stderr, options))
 }
 
+// options reads the access file, so that a fault in it is told before anything connects.
 func (c *config) options(logger *slog.Logger) (web.Options, error) {
-	gate, err := access.NewLocal(c.as)
-	return web.Options{Logger: logger, Gate: gate, Policy: access.Everything(c.as)}, err
+	if c.local {
+		gate, err := access.NewLocal(c.as)
+		return web.Options{Logger: logger, Gate: gate, Policy: access.Everything(c.as)}, err
+	}
+	origin, err := access.Origin(c.publicURL)
+	if err != nil {
+		return web.Options{}, usagef("--public-url %w", err)
+	}
+	file, err := access.ReadFile(c.access)
+	if err != nil {
+		return web.Options{}, err
+	}
+	gate, err := file.Gate(c.access, origin, logger)
+	return web.Options{Logger: logger, Gate: gate, Policy: file.Policy(), Origin: origin}, err
 }
 
 // greeting says where the inbox is and for whom.
-func (c *config) greeting(at net.Addr, server, namespace string) []string {
-	return []string{
-		fmt.Sprintf("inbox at http://%s, for Temporal at %s, namespace %s", at, server, namespace),
-		fmt.Sprintf("local mode: whoever reaches the loopback of this machine decides as %q", c.as),
+func (c *config) greeting(at net.Addr, origin *url.URL, server, namespace string) []string {
+	if c.local {
+		return []string{
+			fmt.Sprintf("inbox at http://%s, for Temporal at %s, namespace %s", at, server, namespace),
+			fmt.Sprintf("local mode: whoever reaches the loopback of this machine decides as %q", c.as),
+		}
 	}
+	return []string{fmt.Sprintf("inbox for %s at %s, for Temporal at %s, namespace %s", origin, at, server, namespace)}
 }

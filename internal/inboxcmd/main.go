@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -90,20 +91,38 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("--addr %s: %w", config.addr, err)
 	}
-	for _, line := range config.greeting(listener.Addr(), settings.HostPort, settings.Namespace) {
+	config.check(ctx, options, logger)
+	for _, line := range config.greeting(listener.Addr(), options.Origin, settings.HostPort, settings.Namespace) {
 		_, _ = fmt.Fprintln(stdout, line)
 	}
-	return serve(ctx, listener, pages)
+	return config.serve(ctx, listener, pages)
+}
+
+// check says early what would otherwise show when the first person signs in. A sign-in service that is away comes back.
+func (c *config) check(ctx context.Context, options web.Options, logger *slog.Logger) {
+	gate, ok := options.Gate.(interface{ Check(context.Context) error })
+	if !ok {
+		return
+	}
+	if err := gate.Check(ctx); err != nil {
+		logger.WarnContext(ctx, "the sign-in service does not answer yet; is the issuer right?", "error", err)
+	}
 }
 
 // serve ends when the context does, after what people have sent is answered.
-func serve(ctx context.Context, listener net.Listener, pages *web.Server) error {
+func (c *config) serve(ctx context.Context, listener net.Listener, pages *web.Server) error {
 	server := &http.Server{
 		Handler: pages, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 	}
 	server.RegisterOnShutdown(pages.Close)
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	go func() {
+		if c.tlsCert != "" {
+			failed <- server.ServeTLS(listener, c.tlsCert, c.tlsKey)
+			return
+		}
+		failed <- server.Serve(listener)
+	}()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("the inbox cannot go on: %w", err)

@@ -24,4 +24,7 @@ func (Local) Mode() Mode { return ModeLocal }
 func (l Local) Identify(*http.Request) (Person, error) { return l.person, nil }
 
 // Mount implements Gate: there is nothing to sign in to.
-func (Local) Mount(*http.ServeMux) {}
+func (Local) Mount(*http.ServeMux, Teller) {}
+
+// SignOut implements Gate: nor to sign out of.
+func (Local) SignOut() string { return "" }

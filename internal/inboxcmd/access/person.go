@@ -62,9 +62,23 @@ type Gate interface {
 	Mode() Mode
 	// Identify is who sends a request. A *NobodyError says why nobody is known, and where to sign in.
 	Identify(r *http.Request) (Person, error)
-	// Mount adds the paths that signing in and out need.
-	Mount(mux *http.ServeMux)
+	// SignOut is where to sign out: PathSignOut is posted to, anything else is a link; empty: nowhere.
+	SignOut() string
+	// Mount adds the paths that signing in and out need; tell draws a page for somebody who is not signed in.
+	Mount(mux *http.ServeMux, tell Teller)
 }
+
+// Teller draws a page that says something.
+type Teller func(w http.ResponseWriter, r *http.Request, status int, said Said)
+
+// Said is a page for somebody who is not signed in.
+type Said struct {
+	Title, Text string
+	Links       []Link
+}
+
+// Link leads to a page that is safe to go to.
+type Link struct{ Text, To string }
 
 // NobodyError is a request of which nobody is known to have sent it.
 type NobodyError struct {

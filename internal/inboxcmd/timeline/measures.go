@@ -13,13 +13,13 @@ type Size struct {
 
 // Size are the heights of the lanes.
 func (d *Drawing) Size() Size {
-	top := LanePeople - 14
+	top := lanePeople - 14
 	for _, line := range d.Lines {
 		top = min(top, int(line.Y)-labelHeight)
 	}
 	return Size{
-		Width: Width, Height: Height - top, Top: top, People: LanePeople, Requests: LaneRequests, Axis: LaneAxis, TickEnd: LaneAxis + 5, Ticks: LaneTicks + 4,
-		DelayTop: LaneDelays - 12, DelayText: LaneDelays + 8, AskedHeight: LaneAxis - LanePeople,
+		Width: width, Height: height - top, Top: top, People: lanePeople, Requests: laneRequests, Axis: laneAxis, TickEnd: laneAxis + 5, Ticks: laneTicks + 4,
+		DelayTop: laneDelays - 12, DelayText: laneDelays + 8, AskedHeight: laneAxis - lanePeople,
 	}
 }
 

@@ -222,17 +222,17 @@ func placeLabels(lines []Line) {
 	rows := make([][]taken, rowsOfLabels)
 	for i := range lines {
 		line := &lines[i]
-		width := float64(len(line.Label)) * letter
-		line.End = line.X+width > Width-4
-		span := taken{line.X, line.X + width + 8}
+		size := float64(len(line.Label)) * letter
+		line.End = line.X+size > width-4
+		span := taken{line.X, line.X + size + 8}
 		if line.End {
-			span = taken{line.X - width - 8, line.X}
+			span = taken{line.X - size - 8, line.X}
 		}
 		row := 0
 		for row < rowsOfLabels-1 && slices.ContainsFunc(rows[row], func(t taken) bool { return t.from < span.to && span.from < t.to }) {
 			row++
 		}
 		rows[row] = append(rows[row], span)
-		line.Y = float64(LaneLabels + row*labelHeight)
+		line.Y = float64(laneLabels + row*labelHeight)
 	}
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// The drawing is Width by Height units; the lanes are at these heights.
+// The drawing is width by height units; the lanes are at these heights.
 const (
-	Width, Height = 860, 204
+	width, height = 860, 204
 
 	left, right = 14, 846
-	// LaneLabels is the first of rowsOfLabels rows for the names of lines.
-	LaneLabels, labelHeight, rowsOfLabels = 14, 14, 4
-	LanePeople, LaneRequests, LaneDelays  = 92, 124, 148
-	LaneAxis, LaneTicks                   = 172, 190
+	// laneLabels is the first of rowsOfLabels rows for the names of lines.
+	laneLabels, labelHeight, rowsOfLabels = 14, 14, 4
+	lanePeople, laneRequests, laneDelays  = 92, 124, 148
+	laneAxis, laneTicks                   = 172, 190
 
 	// part is how much of the width the past takes while something lies ahead.
 	part = 0.7
@@ -231,10 +231,10 @@ func (d *drawer) mark(e wire.Entry) {
 
 // kindOf sorts answers by what they mean for the wait.
 func kindOf(e wire.Entry) Kind {
-	switch {
-	case e.Event == wire.EventRequestNotSent:
+	switch e.Event { //nolint:exhaustive // the third, an answer, is looked into
+	case wire.EventRequestNotSent:
 		return KindUnsent
-	case e.Event == wire.EventRequestLost:
+	case wire.EventRequestLost:
 		return KindFailure
 	}
 	switch wire.Answer(e.Reason) {

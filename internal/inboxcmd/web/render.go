@@ -26,7 +26,9 @@ type frame struct {
 	Local bool
 	// SignOut is where to sign out; empty where there is nothing to sign out of.
 	SignOut string
-	Tabs    []tabLink
+	// SignOutPost says that it takes a form and no link.
+	SignOutPost bool
+	Tabs        []tabLink
 	// Live is where the page's events come from, Version what it shows of them; empty: it is not live.
 	Live, Version string
 }
@@ -40,8 +42,8 @@ type tabLink struct {
 
 func (s *Server) frame(who access.Person, title string) frame {
 	f := frame{Title: title, Who: who, Local: s.options.Gate.Mode() == access.ModeLocal}
-	if s.options.Gate.Mode() == access.ModeOIDC {
-		f.SignOut = access.PathSignOut
+	if who.Name != "" {
+		f.SignOut, f.SignOutPost = s.options.Gate.SignOut(), s.options.Gate.SignOut() == access.PathSignOut
 	}
 	for _, t := range tabs {
 		f.Tabs = append(f.Tabs, tabLink{Path: t.path, Title: t.title, Count: -1})
@@ -64,12 +66,20 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, name
 
 // failPage says that something is not possible, and what to do.
 type failPage struct {
-	Frame      frame
-	Text, Hint string
+	Frame frame
+	Text  string
+	Links []access.Link
 }
 
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, who access.Person, status int, title, text string) {
-	s.render(w, r, status, "fail", failPage{Frame: s.frame(who, title), Text: text})
+	s.render(w, r, status, "fail", failPage{Frame: s.frame(who, title), Text: text, Links: []access.Link{{Text: "To what waits for a decision", To: "/"}}})
+}
+
+// tell draws a page for somebody who is not signed in.
+func (s *Server) tell(w http.ResponseWriter, r *http.Request, status int, said access.Said) {
+	page := failPage{Frame: s.frame(access.Person{}, said.Title), Text: said.Text, Links: said.Links}
+	page.Frame.Tabs = nil
+	s.render(w, r, status, "fail", page)
 }
 
 // failure is what went wrong on the way to Temporal.

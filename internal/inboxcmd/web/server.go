@@ -95,7 +95,7 @@ func (s *Server) routes(assets *assets) http.Handler {
 	mux.HandleFunc("GET /live/waits/{id...}", s.forPeople(s.followWait))
 	mux.HandleFunc("GET /live/list/{tab}", s.forPeople(s.followList))
 	mux.Handle("GET /static/{version}/{name}", assets)
-	s.options.Gate.Mount(mux)
+	s.options.Gate.Mount(mux, s.tell)
 
 	outer := http.NewServeMux()
 	outer.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })

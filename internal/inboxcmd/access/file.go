@@ -1,0 +1,124 @@
+package access
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/jobwait/jobwait/internal/yamlfile"
+)
+
+// File is how people sign in and what they may do, as it is written:
+//
+//	sign_in:
+//	  oidc:
+//	    issuer: https://login.example.com
+//	    client_id: jobwait-inbox
+//	    client_secret: {env: INBOX_CLIENT_SECRET}
+//	rules:
+//	  - groups: [exports-oncall]
+//	    providers: [demo-export]
+//	    accounts: [acct-42]
+//	    answers: [extend, treat_as_pending, close]
+//	  - people: [ana@example.com]
+//	    answers: [any]
+//	  - groups: [auditors]
+//	    answers: []
+type File struct {
+	SignIn SignIn `yaml:"sign_in"`
+	Rules  []Rule `yaml:"rules"`
+}
+
+// SignIn is one way of knowing people.
+type SignIn struct {
+	OIDC  *OIDCSettings  `yaml:"oidc"`
+	Proxy *ProxySettings `yaml:"proxy"`
+}
+
+// Secret is where a secret is, never the secret itself.
+type Secret struct {
+	// Env names an environment variable, File a file (relative to the one that names it; one line end at its end is left
+	// out). One of the two.
+	Env  string `yaml:"env"`
+	File string `yaml:"file"`
+}
+
+// ReadFile reads an access file strictly. Unknown fields and what cannot be meant are refused, with file and place.
+func ReadFile(path string) (File, error) {
+	var file File
+	if err := yamlfile.Read("access", path, &file); err != nil {
+		return File{}, err
+	}
+	if err := file.validate(); err != nil {
+		return File{}, fmt.Errorf("access: %s: %w", path, err)
+	}
+	return file, nil
+}
+
+func (f File) validate() error {
+	switch {
+	case f.SignIn.OIDC == nil && f.SignIn.Proxy == nil:
+		return errors.New("sign_in is missing: give oidc or proxy")
+	case f.SignIn.OIDC != nil && f.SignIn.Proxy != nil:
+		return errors.New("sign_in has both oidc and proxy: people are known in one way")
+	}
+	if err := f.SignIn.validate(); err != nil {
+		return fmt.Errorf("sign_in: %w", err)
+	}
+	return Policy{Rules: f.Rules}.Validate()
+}
+
+func (s SignIn) validate() error {
+	if s.OIDC != nil {
+		return s.OIDC.validate()
+	}
+	return s.Proxy.validate()
+}
+
+// Policy is what the rules allow.
+func (f File) Policy() Policy { return Policy{Rules: f.Rules} }
+
+// Gate makes the gate of a file that was read from the path. Origin is where people reach the inbox.
+func (f File) Gate(path string, origin *url.URL, logger *slog.Logger) (Gate, error) {
+	if f.SignIn.Proxy != nil {
+		return NewProxy(*f.SignIn.Proxy)
+	}
+	secret, err := f.SignIn.OIDC.ClientSecret.read(filepath.Dir(path))
+	if err != nil {
+		return nil, fmt.Errorf("access: %s: sign_in: oidc: client_secret: %w", path, err)
+	}
+	return NewOIDC(*f.SignIn.OIDC, secret, origin, logger)
+}
+
+// read reads a secret; where none is named it is empty.
+func (s *Secret) read(dir string) (string, error) {
+	switch {
+	case s == nil:
+		return "", nil
+	case (s.Env == "") == (s.File == ""):
+		return "", errors.New("name it by env or by file")
+	case s.Env != "":
+		value := os.Getenv(s.Env)
+		if value == "" {
+			return "", fmt.Errorf("the environment variable %q is not set", s.Env)
+		}
+		return value, nil
+	}
+	path := s.File
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	data, err := yamlfile.ReadBounded(path)
+	if err != nil {
+		return "", err
+	}
+	value := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
+	if value == "" {
+		return "", fmt.Errorf("file %q is empty", path)
+	}
+	return value, nil
+}

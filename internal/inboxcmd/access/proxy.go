@@ -1,0 +1,119 @@
+package access
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// ProxySettings let a proxy in front of the inbox say who people are. The proxy has to sign people in, and to take the two
+// headers out of what people send.
+type ProxySettings struct {
+	// Addresses are those of the proxy, as addresses or networks in CIDR form. Headers from elsewhere are not believed.
+	Addresses []string `yaml:"addresses"`
+	// NameHeader has the name of the person, such as X-Forwarded-Email. Required.
+	NameHeader string `yaml:"name_header"`
+	// GroupsHeader has their groups with commas between. Empty: nobody has groups.
+	GroupsHeader string `yaml:"groups_header"`
+	// SignOutURL is where the proxy signs people out. Empty: the page does not offer it.
+	SignOutURL string `yaml:"sign_out_url"`
+}
+
+func (s ProxySettings) validate() error {
+	_, err := NewProxy(s)
+	return err
+}
+
+// Proxy is the gate behind a proxy that signs people in.
+type Proxy struct {
+	settings ProxySettings
+	from     []netip.Prefix
+}
+
+// NewProxy believes the headers of a proxy.
+func NewProxy(s ProxySettings) (*Proxy, error) {
+	p := &Proxy{settings: s}
+	switch {
+	case len(s.Addresses) == 0:
+		return nil, errors.New("proxy: addresses is missing: list those that the proxy connects from")
+	case s.NameHeader == "":
+		return nil, errors.New("proxy: name_header is missing: name the header that has the person, such as X-Forwarded-Email")
+	case s.SignOutURL != "" && safeURL(s.SignOutURL) == nil:
+		return nil, fmt.Errorf("proxy: sign_out_url %q is neither a path nor an https address", s.SignOutURL)
+	}
+	for _, text := range s.Addresses {
+		prefix, err := parsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("proxy: addresses: %q is neither an address nor a network such as 10.1.2.0/24", text)
+		}
+		if prefix.Bits() == 0 {
+			return nil, fmt.Errorf("proxy: addresses: %q is everybody, who could then say to be anybody", text)
+		}
+		p.from = append(p.from, prefix)
+	}
+	return p, nil
+}
+
+func parsePrefix(text string) (netip.Prefix, error) {
+	if address, err := netip.ParseAddr(text); err == nil {
+		address = address.Unmap()
+		return netip.PrefixFrom(address, address.BitLen()), nil
+	}
+	prefix, err := netip.ParsePrefix(text)
+	return prefix.Masked(), err
+}
+
+// Mode implements Gate.
+func (*Proxy) Mode() Mode { return ModeProxy }
+
+// SignOut implements Gate.
+func (p *Proxy) SignOut() string { return p.settings.SignOutURL }
+
+// Mount implements Gate: the proxy signs in and out.
+func (*Proxy) Mount(*http.ServeMux, Teller) {}
+
+// Identify implements Gate.
+func (p *Proxy) Identify(r *http.Request) (Person, error) {
+	if !p.trusted(r.RemoteAddr) {
+		return Person{}, &NobodyError{Because: "This request did not come by way of the proxy that signs people in."}
+	}
+	names := r.Header.Values(p.settings.NameHeader)
+	if len(names) != 1 {
+		return Person{}, &NobodyError{Because: "The proxy does not say who you are, or says it twice."}
+	}
+	person := Person{Name: strings.TrimSpace(names[0])}
+	if p.settings.GroupsHeader != "" {
+		person.Groups = groupsOf(r.Header.Values(p.settings.GroupsHeader))
+	}
+	if err := person.validate(); err != nil {
+		return Person{}, &NobodyError{Because: "The proxy says who you are in a way that cannot be used: " + err.Error() + "."}
+	}
+	return person, nil
+}
+
+func (p *Proxy) trusted(remote string) bool {
+	from, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return false
+	}
+	for _, prefix := range p.from {
+		if prefix.Contains(from.Addr().Unmap().WithZone("")) {
+			return true
+		}
+	}
+	return false
+}
+
+func groupsOf(values []string) []string {
+	var groups []string
+	for _, value := range values {
+		for group := range strings.SplitSeq(value, ",") {
+			if group = strings.TrimSpace(group); group != "" {
+				groups = append(groups, group)
+			}
+		}
+	}
+	return groups
+}
