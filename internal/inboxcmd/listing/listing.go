@@ -72,13 +72,16 @@ type Visibility interface {
 type Lister struct {
 	Visibility Visibility
 	// Memo reads the memos.
-	Memo waits.Client
+	Memo   waits.Client
+	places places
 	// spans are what earlier searches came to. Nil: each begins anew.
 	spans *spans
 }
 
 // New lists the waits of a server.
-func New(c waits.Client) Lister { return Lister{Visibility: c, Memo: c, spans: newSpans()} }
+func New(c waits.Client) Lister {
+	return Lister{Visibility: c, Memo: c, places: newPlaces(), spans: newSpans()}
+}
 
 const isWait = "WorkflowType = '" + wire.WorkflowAwaitJob + "'"
 
@@ -131,12 +134,12 @@ func (l Lister) Closed(ctx context.Context, f Filter, place string, size int) (P
 }
 
 func (l Lister) page(ctx context.Context, query, place string, size int) (Page, error) {
-	token, err := decodePlace(place)
+	token, err := l.places.decode(place)
 	if err != nil {
 		return Page{}, err
 	}
 	rows, next, err := l.list(ctx, query, token, size)
-	return Page{Rows: rows, Next: encodePlace(next), Whole: -1}, err
+	return Page{Rows: rows, Next: l.places.encode(next), Whole: -1}, err
 }
 
 func (l Lister) list(ctx context.Context, query string, token []byte, size int) ([]Row, []byte, error) {

@@ -79,7 +79,9 @@ func (s *shelf) CountWorkflow(_ context.Context, r *workflowservice.CountWorkflo
 	return &workflowservice.CountWorkflowExecutionsResponse{Count: int64(len(s.matching(r.GetQuery())))}, nil
 }
 
-func (s *shelf) lister() Lister { return Lister{Visibility: s, Memo: waits.New(nil, nil)} }
+func (s *shelf) lister() Lister {
+	return Lister{Visibility: s, Memo: waits.New(nil, nil), places: places{key: []byte("key")}}
+}
 
 func rowsAt(times []time.Time) []Row {
 	var rows []Row
@@ -167,7 +169,7 @@ func TestFilterCannotEndItsQuotes(t *testing.T) {
 
 func TestPlacesFromOutside(t *testing.T) {
 	t.Parallel()
-	for _, place := range []string{"%", "AAAA", strings.Repeat("A", maxPlaceBytes+1), encodePlace([]byte("2026-11-29 x"))} {
+	for _, place := range []string{"%", "AAAA", strings.Repeat("A", maxPlaceBytes+1), places{key: []byte("other")}.encode([]byte("2026-11-29T12:00:00Z x")), places{key: []byte("key")}.encode([]byte("2026-11-29 x"))} {
 		_, err := (&shelf{t: t}).lister().Urgent(t.Context(), Filter{}, noon, place, 5)
 		require.ErrorIs(t, err, ErrPlace, place)
 	}

@@ -27,20 +27,20 @@ const (
 // found by time: counting by JobWaitDecideBy narrows a span down until it holds a page and not much more, and that is read
 // and sorted here. While all of them fit into few pages, which is the rule, it takes one question.
 func (l Lister) Urgent(ctx context.Context, f Filter, now time.Time, place string, size int) (Page, error) {
-	from, err := parseAfter(place)
+	from, err := l.places.after(place)
 	if err != nil {
 		return Page{}, err
 	}
 	rows, err := l.atSameTime(ctx, f, from)
 	if err != nil || len(rows) > size {
-		return cut(rows, size, false), err
+		return l.cut(rows, size, false), err
 	}
 	s := search{lister: l, filter: f, from: from.at, want: size}
 	later, more, err := s.read(ctx, time.Time{})
 	if err == nil && more {
 		later, err = s.narrowed(ctx, now)
 	}
-	page := cut(append(rows, later...), size, more)
+	page := l.cut(append(rows, later...), size, more)
 	if !more && place == "" {
 		page.Whole = int64(len(later))
 	}
@@ -57,14 +57,14 @@ func (l Lister) atSameTime(ctx context.Context, f Filter, from after) ([]Row, er
 }
 
 // cut takes a page out of rows that are the earliest of those left; more says that they are not all.
-func cut(rows []Row, size int, more bool) Page {
+func (l Lister) cut(rows []Row, size int, more bool) Page {
 	rows = Sorted(rows)
 	if len(rows) <= size && !more || len(rows) == 0 {
 		return Page{Rows: rows, Whole: -1}
 	}
 	rows = rows[:min(size, len(rows))]
 	last := rows[len(rows)-1]
-	return Page{Rows: rows, Next: after{at: last.DecideBy, id: last.WorkflowID}.String(), Whole: -1}
+	return Page{Rows: rows, Next: l.places.encode(after{at: last.DecideBy, id: last.WorkflowID}.token()), Whole: -1}
 }
 
 // search finds the earliest span that holds as many rows as are wanted.

@@ -79,7 +79,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, who access.Perso
 		})
 		return
 	}
-	if !s.options.Policy.MayAnswer(who, ref.provider, ref.account, d.kind) {
+	if d.kind != "" && !s.options.Policy.MayAnswer(who, ref.provider, ref.account, d.kind) {
 		log.WarnContext(r.Context(), "refused an answer", "because", "no rule allows it")
 		s.drawWait(w, r, who, ref, http.StatusForbidden, reply{
 			tone: "bad", title: "You may not answer so", text: fmt.Sprintf("No rule of the inbox allows %s this answer for account %q at %q. The refusal was recorded.", who.Name, ref.account, ref.provider), draft: d,
@@ -163,7 +163,7 @@ func (d draft) number(field string) (int, *wrongField) {
 		return 0, nil
 	}
 	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || n < 0 || n > maxNumber {
+	if err != nil || !(n >= 0 && n <= maxNumber) { // not a number is neither
 		return 0, &wrongField{fieldName(d.kind, field), fmt.Sprintf("%q is not a number from 0 to %d.", text, maxNumber)}
 	}
 	if field != fieldSeconds {

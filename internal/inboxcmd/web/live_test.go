@@ -1,0 +1,76 @@
+package web_test
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobwait/jobwait/internal/inboxcmd/access"
+	"github.com/jobwait/jobwait/internal/inboxcmd/inboxtest"
+	"github.com/jobwait/jobwait/wire"
+)
+
+// versions are the events of a stream, until the test ends.
+func (v *visitor) versions(address string) <-chan string {
+	v.t.Helper()
+	ctx, cancel := context.WithTimeout(v.t.Context(), inboxtest.Longest)
+	v.t.Cleanup(cancel)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	require.NoError(v.t, err)
+	request.Header = v.header.Clone()
+	answer, err := v.client.Do(request)
+	require.NoError(v.t, err)
+	v.t.Cleanup(func() { _ = answer.Body.Close() })
+	require.Equal(v.t, http.StatusOK, answer.StatusCode)
+	require.Equal(v.t, "text/event-stream", answer.Header.Get("Content-Type"))
+	events := make(chan string, 100)
+	go func() {
+		defer close(events)
+		for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+			if version, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				events <- version
+			}
+		}
+	}()
+	return events
+}
+
+// A page hears of every change of its wait, and a list of what comes and goes.
+func TestLiveUpdates(t *testing.T) {
+	t.Parallel()
+	own := access.Policy{Rules: []access.Rule{{People: []string{"ana"}, Providers: []string{"demo-export"}, Accounts: []string{"live"}, Answers: &[]string{"any"}}}}
+	inbox := inboxtest.Open(t, shared, inboxtest.Local("ana"), own)
+	ana := visit(t, inbox)
+	list := ana.versions(inbox.URL + "/live/list/decide")
+	empty := <-list
+	require.Contains(t, ana.get(inbox.URL).text, `data-version="`+empty+`"`, "the page knows which version it shows")
+
+	id, _ := inboxtest.Asked(t, shared, "live", odd, inAccount("live"))
+	require.NotEqual(t, empty, <-list)
+	wait := ana.versions(inbox.URL + "/live/waits/" + url.PathEscape(id))
+	var asked string
+	for asked = range wait { // people are told after they are asked
+		if strings.Contains(ana.get(inbox.Page(id)).text, `data-version="`+asked+`"`) {
+			break
+		}
+	}
+	require.Equal(t, http.StatusSeeOther, ana.answerTo(id, wire.DecisionClose).status)
+	require.NotEqual(t, asked, <-wait)
+}
+
+// One person has so many streams and no more; those that end are free again.
+func TestStreamsAreBounded(t *testing.T) {
+	t.Parallel()
+	inbox := inboxtest.Open(t, shared, inboxtest.Local("ana"), access.Everything("ana"))
+	ana := visit(t, inbox)
+	for range 20 {
+		<-ana.versions(inbox.URL + "/live/list/closed?provider=none")
+	}
+	page := ana.get(inbox.URL + "/live/list/closed?provider=none")
+	require.Equal(t, http.StatusTooManyRequests, page.status)
+}
