@@ -2,6 +2,7 @@ package statetables
 
 import (
 	"bytes"
+	"flag"
 	"io/fs"
 	"maps"
 	"regexp"
@@ -124,7 +125,7 @@ func TestBrokenBodiesAreMalformed(t *testing.T) {
 			tables.Add(1)
 		}
 	})
-	require.GreaterOrEqual(t, tables.Load(), int64(75), "tables that read the body of a 200")
+	requireTables(t, tables.Load(), 75, "tables that read the body of a 200")
 }
 
 // mayLack says whether a code's answer is read without the body that the hostile one spoils.
@@ -145,6 +146,14 @@ func everyBuiltin(t *testing.T, check func(*testing.T, *Table, Document)) {
 			})
 		}
 	})
+}
+
+// requireTables notices a table that a check applies to no more. Where -run chose among the tables nothing can be said.
+func requireTables(t *testing.T, got, least int64, which string) {
+	t.Helper()
+	if !strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
+		require.GreaterOrEqual(t, got, least, which)
+	}
 }
 
 // restated is an answer in which another value stands where the state is read from.
@@ -193,7 +202,7 @@ func TestUnknownStatesDoNotWait(t *testing.T) {
 		require.Positive(t, tried, "no example shows a listed state")
 		tables.Add(1)
 	})
-	require.GreaterOrEqual(t, tables.Load(), int64(69), "tables that read a state from the body")
+	requireTables(t, tables.Load(), 69, "tables that read a state from the body")
 }
 
 // documented says whether the table as it is written covers waiting with this value: a word that is not listed, or none.
@@ -307,7 +316,7 @@ func TestAnotherJobIsSeen(t *testing.T) {
 		require.Positive(t, seen)
 		tables.Add(1)
 	})
-	require.GreaterOrEqual(t, tables.Load(), int64(68), "tables whose answers name the job")
+	requireTables(t, tables.Load(), 68, "tables whose answers name the job")
 }
 
 func namesJob(found *Table, response Response) bool {

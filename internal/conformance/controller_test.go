@@ -151,8 +151,8 @@ func (r *run) spec() wire.Spec {
 	return spec
 }
 
-// play runs the workflow at the time of the bubble, at which every answer is then received; the workflow's own time skips
-// what it waits.
+// play runs the workflow at the time of the bubble, at which the answers are then received, up to the example's; the workflow's
+// own time skips what it waits.
 func (r *run) play(t *testing.T, s *served) {
 	t.Helper()
 	suite := testsuite.WorkflowTestSuite{}
@@ -170,6 +170,7 @@ func (r *run) play(t *testing.T, s *served) {
 		}
 	})
 	env.SetOnTimerScheduledListener(func(string, time.Duration) { r.cancelOnce(t, env) })
+	env.SetOnTimerFiredListener(func(string) { r.catchUp(env) })
 	env.ExecuteWorkflow(wire.WorkflowAwaitJob, spec)
 
 	require.True(t, env.IsWorkflowCompleted(), r.example.Name)
@@ -186,6 +187,13 @@ func (r *run) polled(t *testing.T, result converter.EncodedValue) {
 	require.NoError(t, result.Get(&polled))
 	require.Empty(t, polled.NotSent, "%s: %s", r.example.Name, polled.Detail)
 	r.polls = append(r.polls, *polled.Observation)
+}
+
+// catchUp brings the time of the bubble, by which requests are held back, to the workflow's, once the example's answer is in.
+func (r *run) catchUp(env *testsuite.TestWorkflowEnvironment) {
+	if len(r.polls) > len(r.before) {
+		time.Sleep(time.Until(env.Now()))
+	}
 }
 
 // cancelOnce has a person cancel the job once an answer has come, where the example says that one did.

@@ -1,8 +1,10 @@
 package conformance_test
 
 import (
+	"flag"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -28,9 +30,12 @@ func (c *tally) count(what string, on table) {
 }
 
 // requireTables wants each thing to have been tried on as many tables as there were when the number was written: one that it is
-// tried on no more is noticed, one that is new may raise it.
+// tried on no more is noticed, one that is new may raise it. Where -run chose among the tables nothing can be said.
 func (c *tally) requireTables(t *testing.T, want map[string]int) {
 	t.Helper()
+	if strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
+		return
+	}
 	got := map[string]int{}
 	for what, tables := range c.tried {
 		got[what] = len(tables)
