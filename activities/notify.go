@@ -41,6 +41,10 @@ func (n LogNotifier) Notify(ctx context.Context, notification wire.Notification)
 		attributes = append(attributes, slog.String("escalation_id", escalation.ID),
 			slog.String("reason", string(escalation.Reason)), slog.Time("window_ends_at", escalation.WindowEndsAt))
 	}
+	if proposal := about.Proposal; proposal != nil {
+		attributes = append(attributes, slog.String("escalation_id", proposal.ID),
+			slog.String("reason", string(proposal.Reason)), slog.Time("window_ends_at", proposal.WindowEndsAt))
+	}
 	if outcome := about.Outcome; outcome != nil {
 		attributes = append(attributes, slog.String("status", string(outcome.Status)), slog.String("reason", string(outcome.Reason)))
 	}

@@ -53,6 +53,7 @@ func NeverBegan(spec wire.Spec, openedAt, now time.Time) wire.Outcome {
 
 // decided fixes how the wait ends. The counts and the audit head are added by finish, when nothing more can be noted.
 func (o *Operation) decided(now time.Time, status wire.OutcomeStatus, reason wire.Reason, detail string) {
+	o.lapseProposal(now, string(status))
 	spec := o.rec.Prepared.Spec
 	outcome := &wire.Outcome{
 		Status: status, Reason: reason, Detail: detail, DecidedBy: o.rec.DecidedBy,

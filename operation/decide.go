@@ -108,7 +108,7 @@ func (o *Operation) refuse(now time.Time, d wire.Decision) *wire.Refusal {
 	if refusal := o.refuseOption(now, d, *escalation); refusal != nil {
 		return refusal
 	}
-	if o.rec.Escalation == nil {
+	if o.Question() == nil {
 		return &wire.Refusal{Reason: wire.RefusalLost, Winner: o.answered.winner, Detail: "another decision was applied first"}
 	}
 	return nil
@@ -162,9 +162,9 @@ func (o *Operation) refuseRepeated(d wire.Decision) *wire.Refusal {
 	return nil
 }
 
-// addressed is the escalation that a decision is about: the open one, or the one that was closed at this very moment.
+// addressed is the question that a decision is about: the open one, or the one that was closed at this very moment.
 func (o *Operation) addressed(now time.Time, d wire.Decision) (*wire.Escalation, *wire.Refusal) {
-	open := o.rec.Escalation
+	open := o.Question()
 	if open == nil {
 		last := o.answered
 		if last != nil && last.at.Equal(now) && last.escalation.ID == d.EscalationID {
@@ -204,6 +204,9 @@ func (o *Operation) refuseOption(now time.Time, d wire.Decision, escalation wire
 	if why := o.grantsNothing(now, d); why != "" {
 		return &wire.Refusal{Reason: wire.RefusalOutOfBounds, Detail: why}
 	}
+	if why := o.raisesNothing(now, d); escalation.Kind == wire.EscalationProposal && why != "" {
+		return &wire.Refusal{Reason: wire.RefusalOutOfBounds, Detail: why}
+	}
 	return nil
 }
 
@@ -222,40 +225,62 @@ func (o *Operation) refuseCancelWhilePolling(d wire.Decision) *wire.Refusal {
 
 // outOfBounds names the first value outside what the option allows.
 func outOfBounds(d wire.Decision, option wire.Option) string {
-	for _, text := range []struct {
-		name, value string
-		most        int
-	}{
-		{"decision_id", d.DecisionID, maxID},
-		{"decided_by", d.DecidedBy, maxID},
-		{"comment", d.Comment, maxComment},
-		{"credential_ref", d.CredentialRef, maxID},
-		{"raw_state", d.RawState, maxRawState},
-		{"key_id", d.KeyID, maxID},
-		{"signature", d.Signature, maxID},
-	} {
-		if n := utf8.RuneCountInString(text.value); n > text.most {
-			return fmt.Sprintf("%s has %d characters, at most %d are allowed", text.name, n, text.most)
-		}
+	if why := tooLong(
+		givenText{"decision_id", d.DecisionID, maxID},
+		givenText{"decided_by", d.DecidedBy, maxID},
+		givenText{"comment", d.Comment, maxComment},
+		givenText{"credential_ref", d.CredentialRef, maxID},
+		givenText{"raw_state", d.RawState, maxRawState},
+		givenText{"key_id", d.KeyID, maxID},
+		givenText{"signature", d.Signature, maxID},
+	); why != "" {
+		return why
 	}
-	for _, number := range []struct {
-		name        string
-		value, most int
-	}{
-		{"seconds", d.Seconds, option.MaxSeconds},
-		{"status_requests", d.StatusRequests, option.MaxStatusRequests},
-		{"transport_failures", d.TransportFailures, option.MaxTransportFailures},
-		{"rate_limited", d.RateLimited, option.MaxRateLimited},
-	} {
-		if number.value < 0 || number.value > number.most {
-			return fmt.Sprintf("%s is %d, allowed is 0 to %d", number.name, number.value, number.most)
-		}
+	if why := outOfRange(
+		givenNumber{"seconds", d.Seconds, option.MaxSeconds},
+		givenNumber{"status_requests", d.StatusRequests, option.MaxStatusRequests},
+		givenNumber{"transport_failures", d.TransportFailures, option.MaxTransportFailures},
+		givenNumber{"rate_limited", d.RateLimited, option.MaxRateLimited},
+	); why != "" {
+		return why
 	}
 	if unused := unusedField(d); unused != "" {
 		return unused
 	}
 	if d.PastBusinessDeadline && option.MaxSeconds == 0 {
 		return "past_business_deadline must be false: the extensions are used up"
+	}
+	return ""
+}
+
+// givenText and givenNumber are values from outside with the most that they may be.
+type (
+	givenText struct {
+		name, value string
+		most        int // characters
+	}
+	givenNumber struct {
+		name        string
+		value, most int
+	}
+)
+
+// tooLong names the first text with too many characters.
+func tooLong(texts ...givenText) string {
+	for _, text := range texts {
+		if n := utf8.RuneCountInString(text.value); n > text.most {
+			return fmt.Sprintf("%s has %d characters, at most %d are allowed", text.name, n, text.most)
+		}
+	}
+	return ""
+}
+
+// outOfRange names the first number that is negative or above its maximum.
+func outOfRange(numbers ...givenNumber) string {
+	for _, number := range numbers {
+		if number.value < 0 || number.value > number.most {
+			return fmt.Sprintf("%s is %d, allowed is 0 to %d", number.name, number.value, number.most)
+		}
 	}
 	return ""
 }
@@ -341,8 +366,8 @@ func (o *Operation) apply(now time.Time, d wire.Decision, recorded []byte) {
 		o.rec.Decisions = o.rec.Decisions[extra:]
 	}
 	o.rec.DecidedBy = d.DecidedBy
-	if o.rec.Escalation != nil {
-		o.answered = &answered{at: now, escalation: *o.rec.Escalation, winner: d.DecisionID}
+	if open := o.Question(); open != nil {
+		o.answered = &answered{at: now, escalation: *open, winner: d.DecisionID}
 	}
 	o.grantLimits(now, d)
 	o.note(wire.Entry{At: now, Event: wire.EventDecisionApplied, Decision: recorded, Reason: string(d.Kind)})
@@ -380,6 +405,7 @@ func (o *Operation) carryOut(now time.Time, d wire.Decision) {
 	case wire.DecisionAcceptResult:
 		o.acceptResult(now)
 	case wire.DecisionCancel:
+		o.lapseProposal(now, string(d.Kind))
 		o.goOn()
 		o.rec.Poll = nil
 		o.rec.Cancel, o.rec.Phase = wire.CancelWanted, wire.PhaseCancelling
@@ -390,11 +416,12 @@ func (o *Operation) carryOut(now time.Time, d wire.Decision) {
 		o.rec.CredentialRef = d.CredentialRef
 		o.pollAgain(now)
 	case wire.DecisionExtend:
-		o.pollAgain(now)
+		o.extended(now)
 	case wire.DecisionClose:
 		open := o.rec.Escalation
 		o.decided(now, closeStatus(open.Reason), open.Reason, open.Detail)
 	case wire.DecisionRefuse:
+		o.rec.Proposal = nil
 	default:
 	}
 }
@@ -419,8 +446,10 @@ func (o *Operation) goOn() {
 }
 
 // canonicalDecision is a decision as its sender would have to write it for the signal decide.
-func canonicalDecision(d wire.Decision) []byte {
-	plain, err := json.Marshal(d)
+func canonicalDecision(d wire.Decision) []byte { return canonicalOf(d) }
+
+func canonicalOf(value any) []byte {
+	plain, err := json.Marshal(value)
 	if err != nil { // a struct of strings, numbers and a boolean always marshals
 		return nil
 	}

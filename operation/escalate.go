@@ -59,7 +59,8 @@ func (o *Operation) escalate(now time.Time, reason wire.Reason, detail string, o
 	if o.rec.Cancel == wire.CancelWanted {
 		o.rec.Cancel = "" // the job ended before the cancel was sent: whether to send it is a new question
 	}
-	o.renewNudges() // people hear of one that comes while they decide
+	o.lapseProposal(now, string(reason)) // one question at a time, and this one says more
+	o.renewNudges()                      // people hear of one that comes while they decide
 	o.rec.Escalations++
 	o.rec.Phase = wire.PhaseEscalated
 	o.rec.Escalation = &wire.Escalation{
@@ -77,8 +78,10 @@ func (o *Operation) escalate(now time.Time, reason wire.Reason, detail string, o
 }
 
 // escalationID is unique to this opening: neither a reopened wait nor a reset repeats one.
-func (o *Operation) escalationID() string {
-	return fmt.Sprintf("%s#%d-%s", o.rec.Prepared.Spec.OperationID, o.rec.Escalations, eightHex(o.lineage()))
+func (o *Operation) escalationID() string { return o.openingID("", o.rec.Escalations) }
+
+func (o *Operation) openingID(mark string, n int) string {
+	return fmt.Sprintf("%s#%s%d-%s", o.rec.Prepared.Spec.OperationID, mark, n, eightHex(o.lineage()))
 }
 
 // lineage is the run id that tells this wait from others of the same operation id: the first run's, or that of the last
@@ -153,8 +156,8 @@ func (o *Operation) lapse(now time.Time) {
 func (o *Operation) tell(now time.Time, kind wire.NotificationKind) {
 	briefing := o.Briefing(now)
 	about := o.rec.Prepared.Spec.OperationID
-	if briefing.Escalation != nil {
-		about = briefing.Escalation.ID
+	if open := asked(briefing); open != nil {
+		about = open.ID
 	}
 	o.rec.Notifications = append(o.rec.Notifications, wire.Notification{
 		ID:       about + "/" + string(kind) + "/" + strconv.Itoa(o.rec.AuditSeq),

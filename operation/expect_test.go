@@ -28,8 +28,12 @@ func (e expect) check(t *testing.T, p *playedScript) {
 		e.checkCount(t, len(p.openings), where)
 	case "send":
 		e.checkSend(t, p, where)
+	case "proposals":
+		e.checkCount(t, len(p.proposals), where)
 	case "opening":
-		e.checkOpening(t, p, where)
+		e.checkOpening(t, p.openings, where)
+	case "proposal":
+		e.checkOpening(t, p.proposals, where)
 	case "entry":
 		require.True(t, slices.ContainsFunc(p.entries, e.matches), where)
 	case "entries":
@@ -70,18 +74,18 @@ func (e expect) checkSend(t *testing.T, p *playedScript, where string) {
 	}
 }
 
-func (e expect) checkOpening(t *testing.T, p *playedScript, where string) {
+func (e expect) checkOpening(t *testing.T, openings []wire.Escalation, where string) {
 	t.Helper()
 	n := number(t, e.line.word(1))
-	require.GreaterOrEqual(t, len(p.openings), n, where)
-	open := p.openings[n-1]
+	require.GreaterOrEqual(t, len(openings), n, where)
+	open := openings[n-1]
 	var options []string
 	for _, kind := range kinds(open.Options) {
 		options = append(options, string(kind))
 	}
 	e.checkFields(t, map[string]string{
 		"reason": string(open.Reason), "detail": open.Detail, "options": strings.Join(options, ","), "id": open.ID,
-		"at": "+" + open.OpenedAt.Sub(start).String(),
+		"at": "+" + open.OpenedAt.Sub(start).String(), "until": "+" + open.WindowEndsAt.Sub(start).String(),
 	}, where)
 }
 

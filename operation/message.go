@@ -29,19 +29,38 @@ func Message(b wire.Briefing) string {
 	if b.ConsoleURL != "" {
 		line("look at the provider: %s", b.ConsoleURL)
 	}
-	if b.Escalation != nil {
-		escalationLines(line, b)
+	if b.Proposal != nil {
+		line("expected effect: %s", b.Proposal.Request.ExpectedEffect)
+	}
+	if open := asked(b); open != nil {
+		questionLines(line, b, *open)
 	}
 	return strings.TrimSuffix(text.String(), "\n")
 }
 
-func escalationLines(line func(string, ...any), b wire.Briefing) {
-	line("check: %s", whatToCheck(b))
+// asked is the question of a briefing, or nil.
+func asked(b wire.Briefing) *wire.Escalation {
+	switch {
+	case b.Escalation != nil:
+		return b.Escalation
+	case b.Proposal != nil:
+		return &b.Proposal.Escalation
+	default:
+		return nil
+	}
+}
+
+func questionLines(line func(string, ...any), b wire.Briefing, open wire.Escalation) {
+	silence := "closes undecided"
+	if open.Kind == wire.EscalationProposal {
+		silence = "lapses, and the deadline holds"
+	}
 	answer := "answer"
 	if b.Signed {
 		answer = "answer, signed by a trusted key,"
 	}
-	line("%s %s before %s, else it closes undecided; options:", answer, b.Escalation.ID, timestamp(b.Escalation.WindowEndsAt))
+	line("check: %s", whatToCheck(b, open))
+	line("%s %s before %s, else it %s; options:", answer, open.ID, timestamp(open.WindowEndsAt), silence)
 	for _, option := range WithTexts(b) {
 		line("  %s: %s", option.Kind, option.Text)
 	}
@@ -49,6 +68,8 @@ func escalationLines(line func(string, ...any), b wire.Briefing) {
 
 func headline(b wire.Briefing) string {
 	switch {
+	case b.Proposal != nil:
+		return askedFor(b.Proposal.Request)
 	case b.Escalation != nil:
 		return "stopped waiting: " + reasonText(b.Escalation.Reason, b.Escalation.Detail)
 	case b.Outcome != nil && b.Outcome.Undecided:
@@ -60,6 +81,18 @@ func headline(b wire.Briefing) string {
 	default:
 		return string(b.Phase)
 	}
+}
+
+// askedFor is what a proposal wants, and who wants it.
+func askedFor(request wire.ExtensionRequest) string {
+	var wanted []string
+	if request.Seconds > 0 {
+		wanted = append(wanted, Span(time.Duration(request.Seconds)*time.Second)+" from the decision on")
+	}
+	if request.StatusRequests > 0 {
+		wanted = append(wanted, fmt.Sprintf("%d more checks", request.StatusRequests))
+	}
+	return fmt.Sprintf("%s asks for more: %s; waiting goes on meanwhile", request.RequestedBy, strings.Join(wanted, " and "))
 }
 
 func reasonText(reason wire.Reason, detail string) string {
@@ -133,14 +166,16 @@ func Span(d time.Duration) string {
 }
 
 // whatToCheck says what a person should look at before answering this reason.
-func whatToCheck(b wire.Briefing) string {
-	switch b.Escalation.Reason {
+func whatToCheck(b wire.Briefing, open wire.Escalation) string {
+	switch open.Reason {
+	case wire.ReasonExtensionRequested:
+		return "is the job still making progress at the provider, and is its result worth the time and the checks asked for?"
 	case wire.ReasonDeadlineExceeded:
 		return "is the job still making progress at the provider, and is its result still wanted?"
 	case wire.ReasonBusinessDeadlineExceeded:
 		return "is the result still of use after the business deadline?"
 	case wire.ReasonRetryAfterExceedsDeadline:
-		return "the provider asks not to be asked before " + b.Escalation.Detail + "; is there an incident, may the job wait that long?"
+		return "the provider asks not to be asked before " + open.Detail + "; is there an incident, may the job wait that long?"
 	case wire.ReasonRequestBudgetExhausted:
 		return "is the job slower than usual, or is the schedule too eager for it?"
 	case wire.ReasonTransportBudgetExhausted:
@@ -175,9 +210,13 @@ func whatToCheck(b wire.Briefing) string {
 	}
 }
 
-// WithTexts are the frozen options of a briefing's escalation, each with its cost and effect in words.
+// WithTexts are the frozen options of a briefing's escalation or proposal, each with its cost and effect in words.
 func WithTexts(b wire.Briefing) []wire.Option {
-	options := slices.Clone(b.Escalation.Options)
+	open := asked(b)
+	if open == nil {
+		return nil
+	}
+	options := slices.Clone(open.Options)
 	for i := range options {
 		options[i].Text = optionText(b, options[i])
 	}

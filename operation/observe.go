@@ -312,6 +312,10 @@ func (o *Operation) notSent(now time.Time, result wire.PollResult) {
 	o.rec.Nudges.NotBefore = now.Add(o.minDelay())
 	switch result.NotSent { //nolint:exhaustive // the others are withheld's
 	case wire.NotSentTooLate:
+		if deadline, _ := o.deadline(); deadline.After(o.startBy) { // a proposal was granted meanwhile
+			o.planNext(now, wire.Guidance{}, false)
+			return
+		}
 		// Nothing can leave before the deadline any more, nudged or not; Next escalates there.
 		deadline, _ := o.deadline()
 		o.rec.Poll, o.rec.Nudges.NotBefore = nil, later(o.rec.Nudges.NotBefore, deadline)

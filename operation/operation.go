@@ -20,6 +20,8 @@ type Operation struct {
 	inFlight flight
 	// delivering counts the notifications at the head of the record's list that the shell has in hand.
 	delivering int
+	// startBy is the deadline that the status request in flight was given.
+	startBy time.Time
 	// stopping says that the workflow was cancelled: nothing more is sent (R48).
 	stopping bool
 	// answered is the escalation that a decision closed at this very workflow time (R40, lost).
@@ -189,7 +191,7 @@ func (o *Operation) sendStatus(now, deadline time.Time) Command {
 	o.rec.Counters.StatusRequestsUsed++
 	o.rec.Poll = nil
 	o.rec.Nudges = wire.Nudges{}
-	o.inFlight = statusRequest
+	o.inFlight, o.startBy = statusRequest, deadline
 	o.note(wire.Entry{At: now, Event: wire.EventRequestReserved})
 	return SendStatus{Request: o.pollRequest(deadline), StartBy: deadline, Summary: summary}
 }

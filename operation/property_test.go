@@ -26,6 +26,7 @@ func TestProperties(t *testing.T) {
 		once.requireCausedWaits(rt)
 		once.requireOneCancelPerDecision(rt)
 		once.requireBoundedNudges(rt)
+		once.requireProposals(rt)
 		once.requireAudit(rt)
 
 		again := world.play(t, false)
@@ -47,6 +48,7 @@ type world struct {
 	cancels   []wire.CancelResult
 	decisions []timedDecision
 	nudges    []time.Duration // each so long after the one before
+	requests  []timedRequest
 	down      []span
 	stopAt    time.Duration // 0: never
 	notice    time.Duration
@@ -56,6 +58,12 @@ type world struct {
 type timedAnswer struct {
 	result  wire.PollResult
 	latency time.Duration
+}
+
+// timedRequest asks for more so long after the request before it.
+type timedRequest struct {
+	delay             time.Duration
+	seconds, requests int
 }
 
 // timedDecision is given so long after the start, or after the opening before it, on whatever is open then.
@@ -80,6 +88,12 @@ func drawWorld(rt *rapid.T) world {
 	if rapid.IntRange(0, 2).Draw(rt, "signed") == 0 {
 		w.keys = trusting(map[string]string{"ana": "ana", "inbox": "*"})
 	}
+	w.requests = rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) timedRequest {
+		return timedRequest{
+			delay: drawDelay(rt, "request after", 300), seconds: rapid.SampledFrom([]int{0, 1, 60, 1800, 604801}).Draw(rt, "wanted"),
+			requests: rapid.IntRange(-1, 4).Draw(rt, "wanted requests"),
+		}
+	}), 0, 8).Draw(rt, "extension requests")
 	if rapid.Bool().Draw(rt, "cancellable") {
 		w.known.Table = cancelTable()
 	}
@@ -249,7 +263,7 @@ func (w world) play(t *testing.T, carry bool) *lived {
 	l.canceller = func(time.Time, wire.CancelRequest) (wire.CancelResult, time.Duration) {
 		return w.cancels[(len(l.cancels)-1)%len(w.cancels)], 3 * time.Second
 	}
-	l.person = firstOf(w.people(t, l), w.nudgers())
+	l.person = firstOf(w.people(t, l), firstOf(w.callers(t), w.nudgers()))
 	l.run(t)
 	return l
 }
@@ -262,6 +276,30 @@ func firstOf(a, b func(*shell) (time.Time, func())) func(*shell) (time.Time, fun
 			return other, nudge
 		}
 		return at, act
+	}
+}
+
+// callers ask for more one after the other; each third asks again what the one before has asked.
+func (w world) callers(t *testing.T) func(*shell) (time.Time, func()) {
+	t.Helper()
+	i, last := 0, start
+	return func(s *shell) (time.Time, func()) {
+		if i == len(w.requests) {
+			return time.Time{}, nil
+		}
+		wanted := w.requests[i]
+		at := last.Add(wanted.delay)
+		return at, func() {
+			i, last = i+1, at
+			payload, err := json.Marshal(wire.ExtensionRequest{
+				RequestID: fmt.Sprintf("r-%d", i-i%3), RequestedBy: "agent-7", ExpectedEffect: "done",
+				Seconds: wanted.seconds, StatusRequests: wanted.requests,
+			})
+			require.NoError(t, err)
+			before := s.op.Record().Limits
+			_, _ = s.op.RequestExtension(s.now, payload) // the audit has the refusal
+			require.Equal(t, before, s.op.Record().Limits, "a request grants nothing (R42)")
+		}
 	}
 }
 
@@ -330,7 +368,7 @@ func (l *lived) decide(t *testing.T, d timedDecision, n int) {
 	fields := map[string]any{
 		"kind": d.kind, "decision_id": fmt.Sprintf("d-%d", n%7), "decided_by": "ana", "comment": "c", "escalation_id": "",
 	}
-	if open := l.op.Escalation(); open != nil {
+	if open := l.op.Question(); open != nil && !(d.kind == wire.DecisionCancel && open.Kind == wire.EscalationProposal) {
 		fields["escalation_id"] = open.ID
 	}
 	if d.stale && len(l.openings) > 1 {
@@ -445,6 +483,35 @@ func (l *lived) requireBoundedNudges(t require.TestingT) {
 		require.LessOrEqual(t, max(counted, unreadable), 1)
 	}
 	require.LessOrEqual(t, count(l.entries, wire.EventNudged), l.outcome.NudgesReceived)
+}
+
+// requireProposals: three in all, one at a time and never beside a stop, each answered or lapsed once; limits rise by a
+// person's decision only (R42).
+func (l *lived) requireProposals(t require.TestingT) {
+	open, opened := "", map[string]bool{}
+	before := l.entries[0]
+	for _, entry := range l.entries {
+		switch {
+		case entry.Event == wire.EventExtensionRequested && entry.Reason == "":
+			require.Empty(t, open, "a second one was opened")
+			require.False(t, opened[entry.Detail], "the id %s was given twice", entry.Detail)
+			open, opened[entry.Detail] = entry.Detail, true
+		case entry.Event == wire.EventProposalLapsed:
+			require.Equal(t, open, entry.Detail)
+			open = ""
+		case entry.Event == wire.EventDecisionApplied && (entry.Reason == "extend" || entry.Reason == "refuse"):
+			open = ""
+		case entry.Event == wire.EventEscalated, entry.Event == wire.EventClosed:
+			require.Empty(t, open, "a proposal is open beside a stop or behind the end")
+		}
+		if entry.Event != wire.EventDecisionApplied {
+			require.Equal(t, before.MaxStatusRequests, entry.MaxStatusRequests, "R42")
+			require.Equal(t, before.DeadlineAt, entry.DeadlineAt, "R42")
+		}
+		before = entry
+	}
+	require.LessOrEqual(t, len(opened), 3)
+	require.Len(t, opened, l.lastRecord.Proposals)
 }
 
 func count(entries []wire.Entry, event wire.Event) int {

@@ -393,7 +393,7 @@ func (s *script) people(t *testing.T) func(*shell) (time.Time, func()) {
 	}
 }
 
-// do is one act: "stop", "nudge ...", or "decide|extend|cancel <kind> name=value ...". What a complete decision needs is filled in;
+// do is one act: "stop", "nudge ...", "request ...", or "decide|extend|cancel <kind> name=value ...". What a complete decision needs is filled in;
 // escalation=1 names the first opening, "name=" leaves the field empty, raw=... is sent as it stands.
 func (s *shell) do(t *testing.T, l line) {
 	t.Helper()
@@ -403,6 +403,10 @@ func (s *shell) do(t *testing.T, l line) {
 	}
 	if l.word(0) == "nudge" {
 		s.nudge(t, l)
+		return
+	}
+	if l.word(0) == "request" {
+		s.requestExtension(t, l)
 		return
 	}
 	plain := wire.DecisionKind("")
@@ -415,7 +419,7 @@ func (s *shell) do(t *testing.T, l line) {
 	s.decisions++
 	fields["decision_id"], fields["decided_by"] = "d-"+strconv.Itoa(s.decisions), "ana@example.com"
 	fields["comment"] = "looked at the console"
-	if open := s.op.Escalation(); open != nil {
+	if open := s.op.Question(); open != nil && !(fields["kind"] == "cancel" && open.Kind == wire.EscalationProposal) {
 		fields["escalation_id"] = open.ID
 	}
 	given := maps.Clone(l.values)
@@ -427,9 +431,11 @@ func (s *shell) do(t *testing.T, l line) {
 			delete(given, name)
 		}
 	}
-	if n, ok := given["escalation"]; ok {
-		fields["escalation_id"] = s.openings[number(t, n)-1].ID
-		delete(given, "escalation")
+	for name, openings := range map[string][]wire.Escalation{"escalation": s.openings, "proposal": s.proposals} {
+		if n, ok := given[name]; ok {
+			fields["escalation_id"] = openings[number(t, n)-1].ID
+			delete(given, name)
+		}
 	}
 	for name, text := range given {
 		fields[name] = value(t, text)
@@ -444,6 +450,30 @@ func (s *shell) do(t *testing.T, l line) {
 		payload = []byte(raw)
 	}
 	_, _ = s.op.Decide(s.now, payload, plain) // the audit has the refusal
+}
+
+// requestExtension is "request name=value ...": a caller asks for more (R42). What a complete request needs is filled in; raw=...
+// is sent as it stands.
+func (s *shell) requestExtension(t *testing.T, l line) {
+	t.Helper()
+	s.requests++
+	fields := map[string]any{
+		"request_id": "r-" + strconv.Itoa(s.requests), "requested_by": "agent-7", "expected_effect": "the last 20 % are exported",
+		"seconds": 0, "status_requests": 0,
+	}
+	for name, text := range l.values {
+		fields[name] = value(t, text)
+	}
+	payload, err := json.Marshal(fields)
+	require.NoError(t, err)
+	if raw, ok := l.values["raw"]; ok {
+		payload = []byte(raw)
+	}
+	reply, refusal := s.op.RequestExtension(s.now, payload)
+	require.NotEqual(t, refusal == nil, reply.ProposalID == "", "a request is answered by a proposal or a refusal")
+	if open := s.op.Record().Proposal; open != nil && !slices.ContainsFunc(s.proposals, func(p wire.Escalation) bool { return p.ID == open.ID }) {
+		s.proposals = append(s.proposals, open.Escalation)
+	}
 }
 
 // nudge is "nudge [xN] source=...": so many of them at once; raw=... is sent as it stands.

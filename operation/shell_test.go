@@ -48,11 +48,13 @@ type shell struct {
 	sent       []sent
 	cancels    []time.Time
 	openings   []wire.Escalation
+	proposals  []wire.Escalation
 	notified   []wire.Notification
 	outcome    *wire.Outcome
 	runs       int
 	decisions  int
 	asked      int
+	requests   int
 	lastRecord wire.Record
 }
 

@@ -18,14 +18,15 @@ func (o *Operation) signed() bool { return len(o.rec.DecisionKeys) > 0 }
 
 // keysWanted reports whether a question is open for which the trusted keys were not recorded yet.
 func (o *Operation) keysWanted() bool {
-	return o.signed() && o.rec.Escalation != nil && o.rec.KeysFor != o.rec.Escalation.ID
+	open := o.Question()
+	return o.signed() && open != nil && o.rec.KeysFor != open.ID
 }
 
 // KeysLearned takes in which keys are trusted from now on. No keys at all means that nobody could say: those recorded before
 // stay, for a wait that asks for signatures never ceases to.
 func (o *Operation) KeysLearned(keys []wire.DecisionKey) {
-	if o.rec.Escalation != nil {
-		o.rec.KeysFor = o.rec.Escalation.ID
+	if open := o.Question(); open != nil {
+		o.rec.KeysFor = open.ID
 	}
 	if len(keys) > 0 {
 		o.rec.DecisionKeys = keys

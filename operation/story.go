@@ -120,9 +120,26 @@ func peopleSentence(e wire.Entry) string {
 		return "closed " + reasonText(wire.Reason(e.Reason), e.Detail)
 	case wire.EventNudged:
 		return nudgedSentence(e)
+	case wire.EventExtensionRequested:
+		return requestedSentence(e)
+	case wire.EventProposalLapsed:
+		return fmt.Sprintf("proposal %s lapsed: %s", e.Detail, e.Reason)
 	default:
 		return strings.ReplaceAll(string(e.Event), "_", " ")
 	}
+}
+
+// requestedSentence tells of a request that opened a proposal, whose id is the detail, or of one that was refused.
+func requestedSentence(e wire.Entry) string {
+	request, err := wire.DecodeExtensionRequest(e.Decision)
+	from := ""
+	if err == nil && !blank(request.RequestedBy) {
+		from = " by " + request.RequestedBy
+	}
+	if e.Reason != "" {
+		return fmt.Sprintf("extension request%s refused: %s", from, reasonText(wire.Reason(e.Reason), e.Detail))
+	}
+	return fmt.Sprintf("extension requested%s: %ds, %d requests (proposal %s)", from, request.Seconds, request.StatusRequests, e.Detail)
 }
 
 func nudgedSentence(e wire.Entry) string {

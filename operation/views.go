@@ -14,13 +14,25 @@ func (o *Operation) Phase() wire.Phase { return o.rec.Phase }
 // Escalation is the open escalation, or nil.
 func (o *Operation) Escalation() *wire.Escalation { return o.rec.Escalation }
 
-// Reason is why the wait is escalated or how it closed; empty while it goes on.
+// Question is what waits for a person's answer: the open escalation, else the open proposal, or nil.
+func (o *Operation) Question() *wire.Escalation {
+	switch {
+	case o.rec.Escalation != nil:
+		return o.rec.Escalation
+	case o.rec.Proposal != nil:
+		return &o.rec.Proposal.Escalation
+	default:
+		return nil
+	}
+}
+
+// Reason is why something waits for a person's answer or how the wait closed; empty while it goes on.
 func (o *Operation) Reason() wire.Reason {
 	switch {
 	case o.rec.Outcome != nil:
 		return o.rec.Outcome.Reason
-	case o.rec.Escalation != nil:
-		return o.rec.Escalation.Reason
+	case o.Question() != nil:
+		return o.Question().Reason
 	default:
 		return ""
 	}
@@ -31,7 +43,12 @@ func (o *Operation) View(now time.Time) wire.OperationView {
 	view := wire.OperationView{
 		Spec: o.rec.Prepared.Spec, Limits: o.rec.Limits, Counters: o.rec.Counters,
 		Answers: maps.Clone(o.rec.Answers), Phase: o.rec.Phase, LastObservation: o.rec.LastObservation,
-		Escalation: o.EscalationView(now), Signing: o.signingView(),
+		Signing: o.signingView(),
+	}
+	if o.rec.Escalation != nil {
+		view.Escalation = o.EscalationView(now)
+	} else {
+		view.Proposal = o.EscalationView(now)
 	}
 	if o.rec.Poll != nil {
 		view.NextPollAt, view.DelaySource = &o.rec.Poll.At, o.rec.Poll.Source
@@ -39,18 +56,22 @@ func (o *Operation) View(now time.Time) wire.OperationView {
 	return view
 }
 
-// EscalationView answers the escalation query: the open escalation in words, or nil.
+// EscalationView answers the escalation query: the open escalation or proposal in words, or nil.
 func (o *Operation) EscalationView(now time.Time) *wire.EscalationView {
-	open := o.rec.Escalation
+	open := o.Question()
 	if open == nil {
 		return nil
 	}
 	briefing := o.Briefing(now)
-	return &wire.EscalationView{
+	view := &wire.EscalationView{
 		ID: open.ID, Kind: open.Kind, Reason: open.Reason, Detail: open.Detail,
 		OpenedAt: open.OpenedAt, WindowEndsAt: open.WindowEndsAt,
 		Message: Message(briefing), Options: WithTexts(briefing),
 	}
+	if briefing.Proposal != nil {
+		view.Request = &briefing.Proposal.Request
+	}
+	return view
 }
 
 // Briefing is what a decision needs to know of the wait at the given time (R38).
@@ -76,6 +97,11 @@ func (o *Operation) Briefing(now time.Time) wire.Briefing {
 		frozen := *open
 		frozen.Options = slices.Clone(open.Options)
 		briefing.Escalation, briefing.Signed = &frozen, o.signed()
+	}
+	if open := o.rec.Proposal; open != nil {
+		frozen := *open
+		frozen.Options = slices.Clone(open.Options)
+		briefing.Proposal, briefing.Signed = &frozen, o.signed()
 	}
 	return briefing
 }

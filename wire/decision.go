@@ -8,7 +8,7 @@ type Decision struct {
 	Kind DecisionKind `json:"kind"`
 	// DecisionID makes the decision applied at most once. 1 to 256 characters.
 	DecisionID string `json:"decision_id"`
-	// EscalationID names the opening that is answered. Empty only for a cancel while polling.
+	// EscalationID names the escalation or proposal that is answered. Empty only for a cancel while polling.
 	EscalationID string `json:"escalation_id"`
 	// DecidedBy is who decides. 1 to 256 characters.
 	DecidedBy string `json:"decided_by"`
@@ -40,7 +40,8 @@ type DecisionReply struct {
 	MaxStatusRequests int       `json:"max_status_requests"`
 }
 
-// Refusal says why a decision was not applied. It is the detail of an ErrorDecisionRefused.
+// Refusal says why a decision was not applied, or why a request opened no proposal. It is the detail of an
+// ErrorDecisionRefused or ErrorRequestRefused.
 type Refusal struct {
 	Reason RefusalReason `json:"reason"`
 	// Winner is the decision_id that answered first (lost, duplicate, conflict).
@@ -49,9 +50,12 @@ type Refusal struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Error renders the refusal in one line.
-func (r *Refusal) Error() string {
-	text := "decision refused: " + string(r.Reason)
+// Error renders the refusal of a decision in one line.
+func (r *Refusal) Error() string { return r.Of("decision") }
+
+// Of renders the refusal of something in one line.
+func (r *Refusal) Of(what string) string {
+	text := what + " refused: " + string(r.Reason)
 	if r.Detail != "" {
 		text += ": " + r.Detail
 	}
@@ -70,6 +74,7 @@ const (
 // Escalation is one durable opening of a question to people.
 type Escalation struct {
 	// ID is unique to this opening: <operation_id>#<n>-<the last 8 hex of the first run id, after a reset of the reset run>.
+	// That of a proposal has a p before the number.
 	ID           string         `json:"id"`
 	Kind         EscalationKind `json:"kind"`
 	Reason       Reason         `json:"reason"`

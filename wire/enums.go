@@ -82,10 +82,11 @@ const (
 	ReasonProviderExpired           Reason = "provider_expired"
 	ReasonCancelUnconfirmed         Reason = "cancel_unconfirmed"
 	ReasonHistoryReset              Reason = "history_reset"
-	ReasonWaitCancelled             Reason = "wait_cancelled" // outcomes only
+	ReasonWaitCancelled             Reason = "wait_cancelled"      // outcomes only
+	ReasonExtensionRequested        Reason = "extension_requested" // proposals only
 )
 
-// Reasons lists every reason an escalation can have, in the order of the documentation.
+// Reasons lists every reason a stop can have, in the order of the documentation.
 func Reasons() []Reason {
 	return []Reason{
 		ReasonDeadlineExceeded, ReasonBusinessDeadlineExceeded, ReasonRetryAfterExceedsDeadline,
@@ -185,6 +186,7 @@ const (
 	EventDecisionApplied    Event = "decision_applied"
 	EventDecisionRefused    Event = "decision_refused"
 	EventExtensionRequested Event = "extension_requested"
+	EventProposalLapsed     Event = "proposal_lapsed"
 	EventCancelSent         Event = "cancel_sent"
 	EventNudged             Event = "nudged"
 	EventNotified           Event = "notified"

@@ -14,6 +14,8 @@ const (
 	// SignalDecide and UpdateDecide carry a Decision.
 	SignalDecide = "decide"
 	UpdateDecide = "decide"
+	// UpdateRequestExtension carries an ExtensionRequest and replies an ExtensionReply.
+	UpdateRequestExtension = "request_extension"
 	// SignalExtend and SignalCancel carry a Decision without its kind, for people at the plain Temporal command line.
 	SignalExtend = "extend"
 	SignalCancel = "cancel"
@@ -22,7 +24,7 @@ const (
 
 	// QueryOperation answers an OperationView.
 	QueryOperation = "operation"
-	// QueryEscalation answers an EscalationView, or null when nothing is open.
+	// QueryEscalation answers an EscalationView, of a stop or else of a proposal, or null when nothing is open.
 	QueryEscalation = "escalation"
 	// QueryAudit answers an AuditView of this run.
 	QueryAudit = "audit"
@@ -34,6 +36,9 @@ const (
 	// ErrorHeldBack is the type of the application error of a request that waits at its provider's lane: nothing was sent, and
 	// the server repeats the activity after the delay that the error names. No other failure of a request is repeated.
 	ErrorHeldBack = "HeldBack"
+	// ErrorRequestRefused is the type of the application error of an extension request that opened no proposal; its detail is
+	// a Refusal.
+	ErrorRequestRefused = "RequestRefused"
 )
 
 // Activity types.
@@ -45,10 +50,11 @@ const (
 	ActivityTrustedKeys      = "jobwait.TrustedKeys" // local: it is executed where the workflow is
 )
 
-// Search attributes, upserted on a change of phase only and only where prepare found them registered.
+// Search attributes, upserted only on a change of phase or of the open question, and only where prepare found them
+// registered.
 const (
 	AttributeProvider = "JobWaitProvider" // keyword
 	AttributePhase    = "JobWaitPhase"    // keyword: a Phase
-	AttributeReason   = "JobWaitReason"   // keyword: a Reason
-	AttributeDecideBy = "JobWaitDecideBy" // datetime: when the open decision window lapses
+	AttributeReason   = "JobWaitReason"   // keyword: a Reason, that of a proposal included
+	AttributeDecideBy = "JobWaitDecideBy" // datetime: when the open escalation or proposal lapses
 )

@@ -49,6 +49,12 @@ type Record struct {
 	// Escalations counts the openings so far.
 	Escalations int       `json:"escalations,omitempty"`
 	RemindAt    time.Time `json:"remind_at,omitzero"`
+	// Proposal is the open one, Proposals counts the openings so far, ExtensionRequests are those that led to them.
+	Proposal          *Proposal      `json:"proposal,omitempty"`
+	Proposals         int            `json:"proposals,omitempty"`
+	ExtensionRequests []KnownRequest `json:"extension_requests,omitempty"`
+	// RequestsRefused counts the refused requests that stand in the audit.
+	RequestsRefused int `json:"requests_refused,omitempty"`
 	// ResetRunID is the unacknowledged reset that stopped the wait; AcknowledgedRuns were answered for.
 	ResetRunID       string            `json:"reset_run_id,omitempty"`
 	AcknowledgedRuns []string          `json:"acknowledged_runs,omitempty"`
@@ -131,12 +137,13 @@ type NotificationKind string
 const (
 	NotifyEscalated NotificationKind = "escalated"
 	NotifyReminded  NotificationKind = "reminded"
-	NotifyClosed    NotificationKind = "closed" // closed without a person's answer
+	NotifyClosed    NotificationKind = "closed"   // closed without a person's answer
+	NotifyProposed  NotificationKind = "proposed" // a caller asks for more, polling goes on
 )
 
 // Notification is the typed content of a message to people; whoever delivers it renders the words.
 type Notification struct {
-	// ID is an idempotency key: <escalation id or operation id>/<kind>/<n>.
+	// ID is an idempotency key: <id of the escalation, the proposal or the operation>/<kind>/<n>.
 	ID       string           `json:"id"`
 	Kind     NotificationKind `json:"kind"`
 	Briefing Briefing         `json:"briefing"`
@@ -165,6 +172,8 @@ type Briefing struct {
 	ConsoleURL     string        `json:"console_url,omitempty"`
 	Cancel         *CancelFacts  `json:"cancel,omitempty"`
 	Escalation     *Escalation   `json:"escalation,omitempty"`
+	// Proposal is never set beside an escalation.
+	Proposal *Proposal `json:"proposal,omitempty"`
 	// Signed says that the answer must be signed by a trusted key.
 	Signed  bool     `json:"signed,omitempty"`
 	Outcome *Outcome `json:"outcome,omitempty"`

@@ -4,22 +4,23 @@ import "time"
 
 // OperationView answers QueryOperation.
 type OperationView struct {
-	Spec            Spec            `json:"spec"`
-	Limits          Limits          `json:"limits"`
-	Counters        Counters        `json:"counters"`
-	Answers         map[string]int  `json:"answers"`
-	Phase           Phase           `json:"phase"`
-	LastObservation *Observation    `json:"last_observation"`
-	NextPollAt      *time.Time      `json:"next_poll_at"`
-	DelaySource     DelaySource     `json:"delay_source"`
-	Escalation      *EscalationView `json:"escalation"`
+	Spec            Spec           `json:"spec"`
+	Limits          Limits         `json:"limits"`
+	Counters        Counters       `json:"counters"`
+	Answers         map[string]int `json:"answers"`
+	Phase           Phase          `json:"phase"`
+	LastObservation *Observation   `json:"last_observation"`
+	NextPollAt      *time.Time     `json:"next_poll_at"`
+	DelaySource     DelaySource    `json:"delay_source"`
 	// Signing is what a signature needs to know; null: decisions need none.
 	Signing *SigningView `json:"signing,omitempty"`
-	// Proposal is null: proposals are not offered yet.
+	// Escalation is the stop that waits for a person. Null: none.
+	Escalation *EscalationView `json:"escalation"`
+	// Proposal is what a caller asks for while polling goes on. Null: nothing; never set beside an escalation.
 	Proposal *EscalationView `json:"proposal"`
 }
 
-// EscalationView answers QueryEscalation: the open escalation with its message in words.
+// EscalationView answers QueryEscalation: the open escalation or proposal with its message in words.
 type EscalationView struct {
 	ID           string         `json:"id"`
 	Kind         EscalationKind `json:"kind"`
@@ -29,6 +30,8 @@ type EscalationView struct {
 	WindowEndsAt time.Time      `json:"window_ends_at"`
 	Message      string         `json:"message"`
 	Options      []Option       `json:"options"`
+	// Request is what a proposal asks for. Null with a stop.
+	Request *ExtensionRequest `json:"request,omitempty"`
 }
 
 // AuditView answers QueryAudit: the entries of this run.

@@ -142,7 +142,7 @@ func (a *await) run() (*wire.Outcome, error) {
 // takeIn hands everything that has arrived to the core. Decisions come before answers and timers, whatever the order of
 // their events: an answer given in the same moment as a lapse counts (R40).
 func (a *await) takeIn() {
-	a.inbox.drain(a.decide, a.nudged)
+	a.inbox.drain(handlers{decide: a.decide, extension: a.requestExtension, nudge: a.nudged})
 	if a.root.Err() != nil {
 		a.op.StopWaiting()
 	}
@@ -157,6 +157,10 @@ func (a *await) takeIn() {
 
 func (a *await) decide(payload []byte, kind wire.DecisionKind) (wire.DecisionReply, *wire.Refusal) {
 	return a.op.Decide(workflow.Now(a.ctx), payload, kind)
+}
+
+func (a *await) requestExtension(payload []byte) (wire.ExtensionReply, *wire.Refusal) {
+	return a.op.RequestExtension(workflow.Now(a.ctx), payload)
 }
 
 func (a *await) nudged(payload []byte) { a.op.Nudge(workflow.Now(a.ctx), payload) }
@@ -236,9 +240,14 @@ func (a *await) neverBegan() (*wire.Outcome, error) {
 
 // fail ends a wait that never began. Updates that came in the meantime are told so.
 func (a *await) fail(err error) error {
-	a.inbox.drain(func([]byte, wire.DecisionKind) (wire.DecisionReply, *wire.Refusal) {
-		return wire.DecisionReply{}, &wire.Refusal{Reason: wire.RefusalNotOpen, Detail: "the wait did not begin"}
-	}, func([]byte) {})
+	notBegun := &wire.Refusal{Reason: wire.RefusalNotOpen, Detail: "the wait did not begin"}
+	a.inbox.drain(handlers{
+		decide: func([]byte, wire.DecisionKind) (wire.DecisionReply, *wire.Refusal) {
+			return wire.DecisionReply{}, notBegun
+		},
+		extension: func([]byte) (wire.ExtensionReply, *wire.Refusal) { return wire.ExtensionReply{}, notBegun },
+		nudge:     func([]byte) {},
+	})
 	if unfinished := a.handlersReturn(); unfinished != nil {
 		return unfinished
 	}

@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"errors"
+
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -15,16 +17,20 @@ type inbox struct {
 	updates                       []*update
 }
 
-// update is a decision whose sender waits for the answer.
+// update is a decision or a request whose sender waits for the answer.
 type update struct {
-	payload []byte
+	deliver func(to handlers)
 	done    bool
-	reply   wire.DecisionReply
-	refusal *wire.Refusal
 }
 
-// handler applies one decision. kind is set for the plain signals, whose payload has none.
-type handler func(payload []byte, kind wire.DecisionKind) (wire.DecisionReply, *wire.Refusal)
+// handlers take what has arrived, each in its raw form.
+type handlers struct {
+	// decide applies one decision. kind is set for the plain signals, whose payload has none.
+	decide func(payload []byte, kind wire.DecisionKind) (wire.DecisionReply, *wire.Refusal)
+	// extension opens a proposal.
+	extension func(payload []byte) (wire.ExtensionReply, *wire.Refusal)
+	nudge     func(payload []byte)
+}
 
 func openInbox(ctx workflow.Context) inbox {
 	return inbox{
@@ -41,21 +47,21 @@ func (i *inbox) waiting() bool {
 
 // drain hands over everything that waits, in the one order that does not depend on the order of arrival between names:
 // decide, cancel, extend, updates, nudge (R40).
-func (i *inbox) drain(handle handler, nudge func(payload []byte)) {
-	drainDecisions(i.decide, "", handle)
-	drainDecisions(i.cancel, wire.DecisionCancel, handle)
-	drainDecisions(i.extend, wire.DecisionExtend, handle)
+func (i *inbox) drain(to handlers) {
+	drainDecisions(i.decide, "", to)
+	drainDecisions(i.cancel, wire.DecisionCancel, to)
+	drainDecisions(i.extend, wire.DecisionExtend, to)
 	for _, update := range i.updates {
-		update.reply, update.refusal = handle(update.payload, "")
+		update.deliver(to)
 		update.done = true
 	}
 	i.updates = nil
-	drainSignal(i.nudge, nudge)
+	drainSignal(i.nudge, to.nudge)
 }
 
 // drainDecisions hands over the decisions of one signal. Who sends a signal hears nothing; the audit holds the answer.
-func drainDecisions(channel workflow.ReceiveChannel, kind wire.DecisionKind, handle handler) {
-	drainSignal(channel, func(payload []byte) { _, _ = handle(payload, kind) })
+func drainDecisions(channel workflow.ReceiveChannel, kind wire.DecisionKind, to handlers) {
+	drainSignal(channel, func(payload []byte) { _, _ = to.decide(payload, kind) })
 }
 
 // drainSignal never blocks. Receive would, behind a signal that the worker's converter cannot open, and with it every timer
@@ -79,30 +85,58 @@ func drainSignal(channel workflow.ReceiveChannel, take func(payload []byte)) {
 	}
 }
 
-// handleUpdates lets the update decide queue its payload and wait for the loop to answer, in the same workflow task. The
-// validator refuses only what cannot be parsed; such an update leaves no trace in history.
+// handleUpdates lets each update queue its payload and wait for the loop to answer, in the same workflow task. The validators
+// refuse only what cannot be parsed; such an update leaves no trace in history.
 func (a *await) handleUpdates() error {
-	receive := func(ctx workflow.Context, raw converter.RawValue) (wire.DecisionReply, error) {
+	decide := updateHandler(a, decisionRefused, func(to handlers, payload []byte) (wire.DecisionReply, *wire.Refusal) {
+		return to.decide(payload, "")
+	})
+	extension := updateHandler(a, requestRefused, func(to handlers, payload []byte) (wire.ExtensionReply, *wire.Refusal) {
+		return to.extension(payload)
+	})
+	return errors.Join(
+		workflow.SetUpdateHandlerWithOptions(a.ctx, wire.UpdateDecide, decide, workflow.UpdateHandlerOptions{
+			Validator: validator(wire.DecodeDecision, decisionRefused),
+		}),
+		workflow.SetUpdateHandlerWithOptions(a.ctx, wire.UpdateRequestExtension, extension, workflow.UpdateHandlerOptions{
+			Validator: validator(wire.DecodeExtensionRequest, requestRefused),
+		}),
+	)
+}
+
+// updateHandler queues an update for the loop, which hands it to whom it is for.
+func updateHandler[T any](
+	a *await, refused func(*wire.Refusal) error, hand func(to handlers, payload []byte) (T, *wire.Refusal),
+) func(workflow.Context, converter.RawValue) (T, error) {
+	return func(ctx workflow.Context, raw converter.RawValue) (T, error) {
 		ctx, _ = workflow.NewDisconnectedContext(ctx) // the answer comes even while the wait is being cancelled
-		item := &update{payload: raw.Payload().GetData()}
+		var reply, none T
+		var refusal *wire.Refusal
+		item := &update{deliver: func(to handlers) { reply, refusal = hand(to, raw.Payload().GetData()) }}
 		a.inbox.updates = append(a.inbox.updates, item)
 		if err := workflow.Await(ctx, func() bool { return item.done }); err != nil {
-			return wire.DecisionReply{}, err
+			return none, err
 		}
-		if item.refusal != nil {
-			return wire.DecisionReply{}, refused(item.refusal)
+		if refusal != nil {
+			return none, refused(refusal)
 		}
-		return item.reply, nil
+		return reply, nil
 	}
-	validate := func(_ workflow.Context, raw converter.RawValue) error {
-		if _, err := wire.DecodeDecision(raw.Payload().GetData()); err != nil {
+}
+
+func validator[T any](decode func([]byte) (T, error), refused func(*wire.Refusal) error) func(workflow.Context, converter.RawValue) error {
+	return func(_ workflow.Context, raw converter.RawValue) error {
+		if _, err := decode(raw.Payload().GetData()); err != nil {
 			return refused(&wire.Refusal{Reason: wire.RefusalUnparsable, Detail: err.Error()})
 		}
 		return nil
 	}
-	return workflow.SetUpdateHandlerWithOptions(a.ctx, wire.UpdateDecide, receive, workflow.UpdateHandlerOptions{Validator: validate})
 }
 
-func refused(refusal *wire.Refusal) error {
+func decisionRefused(refusal *wire.Refusal) error {
 	return temporal.NewNonRetryableApplicationError(refusal.Error(), wire.ErrorDecisionRefused, nil, *refusal)
+}
+
+func requestRefused(refusal *wire.Refusal) error {
+	return temporal.NewNonRetryableApplicationError(refusal.Of("extension request"), wire.ErrorRequestRefused, nil, *refusal)
 }

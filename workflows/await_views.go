@@ -40,17 +40,17 @@ func query[T any](a *await, name string, answer func() T) error {
 
 // published is what dashboards were told last.
 type published struct {
-	phase      wire.Phase
-	escalation string
+	phase    wire.Phase
+	question string
 }
 
-// publish shows the wait to dashboards by search attributes: on a change of phase, and only where prepare found them
-// registered, because an unregistered one would block the workflow.
+// publish shows the wait to dashboards by search attributes: on a change of phase or of what waits for a person's answer, and
+// only where prepare found them registered, because an unregistered one would block the workflow.
 func (a *await) publish() error {
 	record := a.op.Record()
 	shown := published{phase: record.Phase}
-	if record.Escalation != nil {
-		shown.escalation = record.Escalation.ID
+	if open := a.op.Question(); open != nil {
+		shown.question = open.ID
 	}
 	if shown == a.shown || !record.Prepared.AttributesRegistered {
 		return nil
@@ -77,7 +77,7 @@ func (a *await) reasonUpdate() temporal.SearchAttributeUpdate {
 }
 
 func (a *await) decideByUpdate() temporal.SearchAttributeUpdate {
-	if open := a.op.Escalation(); open != nil {
+	if open := a.op.Question(); open != nil {
 		return attributeDecideBy.ValueSet(open.WindowEndsAt)
 	}
 	return attributeDecideBy.ValueUnset()

@@ -14,6 +14,8 @@ import (
 const (
 	// Escalations counts openings by provider and reason.
 	Escalations = "jobwait_escalations"
+	// Proposals counts openings by provider.
+	Proposals = "jobwait_proposals"
 	// Outcomes counts decided waits by provider, status and reason.
 	Outcomes = "jobwait_outcomes"
 )
@@ -35,7 +37,7 @@ type countingWorkflow struct {
 	interceptor.WorkflowInboundInterceptorBase
 }
 
-// Init watches for the notification that every opening of an escalation sends.
+// Init watches for the notification that every opening of an escalation or a proposal sends.
 func (c *countingWorkflow) Init(outbound interceptor.WorkflowOutboundInterceptor) error {
 	counter := &countingCalls{}
 	counter.Next = outbound
@@ -58,20 +60,21 @@ type countingCalls struct {
 
 func (c *countingCalls) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
 	if name == wire.ActivityNotify && len(args) == 1 {
-		if request, ok := args[0].(wire.NotifyRequest); ok && request.Notification.Kind == wire.NotifyEscalated {
-			countEscalation(ctx, request.Notification.Briefing)
+		if request, ok := args[0].(wire.NotifyRequest); ok {
+			countOpening(ctx, request.Notification)
 		}
 	}
 	return c.Next.ExecuteActivity(ctx, name, args...)
 }
 
-func countEscalation(ctx workflow.Context, about wire.Briefing) {
-	if about.Escalation == nil {
-		return
+func countOpening(ctx workflow.Context, told wire.Notification) {
+	about := told.Briefing
+	switch {
+	case told.Kind == wire.NotifyEscalated && about.Escalation != nil:
+		count(ctx, Escalations, map[string]string{"provider": about.Provider, "reason": string(about.Escalation.Reason)})
+	case told.Kind == wire.NotifyProposed:
+		count(ctx, Proposals, map[string]string{"provider": about.Provider})
 	}
-	count(ctx, Escalations, map[string]string{
-		"provider": about.Provider, "reason": string(about.Escalation.Reason),
-	})
 }
 
 func count(ctx workflow.Context, name string, labels map[string]string) {
