@@ -30,6 +30,8 @@ func Message(b wire.Briefing) string {
 		line("look at the provider: %s", b.ConsoleURL)
 	}
 	if b.Proposal != nil {
+		line("asked for: %s", askedFor(b.Proposal.Request))
+		line("asked by: %s", b.Proposal.Request.RequestedBy)
 		line("expected effect: %s", b.Proposal.Request.ExpectedEffect)
 	}
 	if open := asked(b); open != nil {
@@ -69,7 +71,7 @@ func questionLines(line func(string, ...any), b wire.Briefing, open wire.Escalat
 func headline(b wire.Briefing) string {
 	switch {
 	case b.Proposal != nil:
-		return askedFor(b.Proposal.Request)
+		return b.Proposal.Request.RequestedBy + " asks for more; waiting goes on meanwhile"
 	case b.Escalation != nil:
 		return "stopped waiting: " + reasonText(b.Escalation.Reason, b.Escalation.Detail)
 	case b.Outcome != nil && b.Outcome.Undecided:
@@ -83,7 +85,7 @@ func headline(b wire.Briefing) string {
 	}
 }
 
-// askedFor is what a proposal wants, and who wants it.
+// askedFor is what a proposal wants.
 func askedFor(request wire.ExtensionRequest) string {
 	var wanted []string
 	if request.Seconds > 0 {
@@ -92,7 +94,7 @@ func askedFor(request wire.ExtensionRequest) string {
 	if request.StatusRequests > 0 {
 		wanted = append(wanted, fmt.Sprintf("%d more checks", request.StatusRequests))
 	}
-	return fmt.Sprintf("%s asks for more: %s; waiting goes on meanwhile", request.RequestedBy, strings.Join(wanted, " and "))
+	return strings.Join(wanted, " and ")
 }
 
 func reasonText(reason wire.Reason, detail string) string {

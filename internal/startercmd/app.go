@@ -57,7 +57,7 @@ func (a *app) command() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(a.awaitCommand(), a.followCommand(), a.showCommand(), a.auditCommand(), a.escalationsCommand(), a.fetchCommand())
 	root.AddCommand(a.decisionCommands()...)
-	root.AddCommand(a.nudgeCommand(), a.keysCommand(), a.tablesCommand(), a.demoCommand())
+	root.AddCommand(a.requestCommand(), a.nudgeCommand(), a.keysCommand(), a.tablesCommand(), a.demoCommand())
 	return root
 }
 

@@ -202,15 +202,15 @@ func (a *app) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.err, format+"\n", args...)
 }
 
-// live prints a line whenever a wait has changed, and an escalation when it opens.
+// live prints a line whenever a wait has changed, and an escalation or a proposal when it opens.
 type live struct {
 	app        *app
 	server     *server
 	workflowID string
 
-	last       string
-	escalation string
-	unasked    bool
+	last     string
+	question string
+	unasked  bool
 }
 
 func (l *live) show(ctx context.Context, runID string) error {
@@ -240,8 +240,8 @@ func (l *live) print(view wire.OperationView) {
 		l.app.say("%s  %s", clock(time.Now()), line)
 		l.last = line
 	}
-	if open := view.Escalation; open != nil && open.ID != l.escalation {
-		l.escalation = open.ID
+	if open := question(view); open != nil && open.ID != l.question {
+		l.question = open.ID
 		l.app.say("\n%s\n", open.Message)
 		l.app.say("%s\n", suggestion(l.app.name, view, time.Now()))
 	}

@@ -31,7 +31,8 @@ type decisionFlags struct {
 func (a *app) decisionCommands() []*cobra.Command {
 	return []*cobra.Command{
 		a.decisionCommand(wire.DecisionExtend, "let a wait go on with more time, requests or failures", `Extend answers an escalation with new limits: the deadline moves to --for from now (never back), and the budgets grow by
-the numbers given. It is offered as often as the spec's max_extensions allows.`, grantFlags),
+the numbers given. It is offered as often as the spec's max_extensions allows. It grants what a proposal asks for, too, or
+what you give instead.`, grantFlags),
 		a.decisionCommand(wire.DecisionTreatAsPending, "say that an unknown state means: go on waiting", `Treat-as-pending answers an unknown state: this wait, and no other, goes on waiting in it. Should the state table list the
 state by then, the table is right. --for and --requests grant time and requests besides.`, grantFlags, stateFlag),
 		a.decisionCommand(wire.DecisionUseCredential, "go on with another credential, or a new version of the same", `Use-credential answers a refused credential. Name another that the worker knows, or the same name once its version has
@@ -40,6 +41,7 @@ changed. --for and --requests grant time and requests besides, where the escalat
 the wait is polling, too. To stop waiting and leave the job alone, use close, or cancel the workflow:
   temporal workflow cancel --workflow-id ID`),
 		a.decisionCommand(wire.DecisionAcceptResult, "take the result that there is, proven or not", `Accept-result ends the wait as succeeded with whatever result there is. The outcome notes what was not proven.`),
+		a.decisionCommand(wire.DecisionRefuse, "decline a proposal; the wait goes on under its present limits", `Refuse answers a proposal, by which a caller asks for more while polling goes on. Nothing changes.`),
 		a.decisionCommand(wire.DecisionClose, "stop waiting, and leave the job alone", `Close answers an escalation by ending the wait. The job itself is left alone; the outcome says unresolved, unless the
 provider had said how the job ended.`),
 	}
@@ -52,8 +54,8 @@ func (a *app) decisionCommand(kind wire.DecisionKind, short, long string, more .
 		Short: short,
 		Long: long + `
 
-The decision answers the escalation that ID or --escalation names, and no other: should it not be open any more, the
-decision is refused. Otherwise it answers the open one. What ID leads to is shown first. A decision that is refused changes nothing:
+The decision answers the escalation or proposal that ID or --escalation names, and no other: should it not be open any more,
+the decision is refused. Otherwise it answers the open one. What ID leads to is shown first. A decision that is refused changes nothing:
 the reason is shown (with --json as JSON, too), and the exit code is 1.`,
 		RunE: func(command *cobra.Command, _ []string) error { return a.decide(command.Context(), flags) },
 	}
@@ -64,7 +66,7 @@ the reason is shown (with --json as JSON, too), and the exit code is 1.`,
 	d := &flags.decision
 	command.Flags().StringVar(&d.DecidedBy, "by", os.Getenv("USER"), "`who` decides")
 	command.Flags().StringVar(&d.Comment, "comment", "", "`why`; it stands in the audit (required)")
-	command.Flags().StringVar(&d.EscalationID, "escalation", "", "`id` of the escalation that is answered (default: ID where it is one, else the open one)")
+	command.Flags().StringVar(&d.EscalationID, "escalation", "", "`id` of the escalation or proposal that is answered (default: ID where it is one, else the open one)")
 	command.Flags().StringVar(&d.DecisionID, "decision-id", "", "`id` under which the decision is applied at most once (default: a new one)")
 	command.Flags().StringVar(&flags.keyFile, "sign-with", "", "`file` with the private key that signs the decision, where the worker asks for signatures")
 	command.Flags().BoolVar(&flags.json, "json", false, "the reply as JSON, a refusal included")
@@ -171,19 +173,37 @@ func (a *app) address(ctx context.Context, s *server, workflowID string, flags *
 	if needsState && view.LastObservation != nil && view.LastObservation.Job != nil {
 		decision.RawState = view.LastObservation.Job.RawState
 	}
-	if decision.EscalationID == "" && view.Escalation != nil {
-		decision.EscalationID = view.Escalation.ID
+	open := asksFor(view, decision.Kind)
+	if decision.EscalationID == "" && open != nil {
+		decision.EscalationID = open.ID
 	}
 	if decision.EscalationID == "" && decision.Kind == wire.DecisionCancel && view.Signing != nil {
 		decision.EscalationID = view.Signing.WaitID
 	}
 	switch {
-	case view.Escalation != nil && view.Escalation.ID == decision.EscalationID:
-		a.say("%s\n", view.Escalation.Message)
+	case open != nil && open.ID == decision.EscalationID:
+		a.say("%s\n", open.Message)
 	case decision.EscalationID == "" && decision.Kind != wire.DecisionCancel: // a cancel needs no escalation
 		return hinted(notOpen("nothing waits for an answer in this wait"), "`%s show %s` shows how it stands", a.name, workflowID)
 	}
 	return nil
+}
+
+// asksFor is the open question that a decision of a kind answers: the escalation, else the proposal for the two kinds that
+// answer one.
+func asksFor(view wire.OperationView, kind wire.DecisionKind) *wire.EscalationView {
+	if kind == wire.DecisionExtend || kind == wire.DecisionRefuse {
+		return question(view)
+	}
+	return view.Escalation
+}
+
+// question is what waits for a person's answer: the escalation, else the proposal, or nil.
+func question(view wire.OperationView) *wire.EscalationView {
+	if view.Escalation == nil {
+		return view.Proposal
+	}
+	return view.Escalation
 }
 
 func (a *app) decided(reply wire.DecisionReply, flags *decisionFlags) error {

@@ -69,6 +69,26 @@ func TestTheQuestionIsShownBeforeItIsAnswered(t *testing.T) {
 	}
 }
 
+// A proposal is answered by extend and refuse only: whoever closes or cancels means the wait.
+func TestAProposalIsAnsweredByItsKinds(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[wire.DecisionKind]string{
+		wire.DecisionExtend: "x1#p1-01a2282b", wire.DecisionRefuse: "x1#p1-01a2282b", wire.DecisionCancel: "",
+	} {
+		c, flags := mocks.NewClient(t), closing("x1", false)
+		flags.decision.Kind = kind
+		viewed(t, c, wire.OperationView{Proposal: &wire.EscalationView{ID: "x1#p1-01a2282b", Message: "agent-7 asks for more"}})
+		var errs bytes.Buffer
+		require.NoError(t, (&app{err: &errs}).address(t.Context(), testServer(c), askedWait, flags))
+		require.Equal(t, want, flags.decision.EscalationID, kind)
+		require.Equal(t, want != "", errs.Len() > 0)
+	}
+	c, flags := mocks.NewClient(t), closing("x1", false)
+	viewed(t, c, wire.OperationView{Proposal: &wire.EscalationView{ID: "x1#p1-01a2282b"}})
+	err := (&app{name: "starter", err: &bytes.Buffer{}}).address(t.Context(), testServer(c), askedWait, flags)
+	require.EqualError(t, err, "nothing waits for an answer in this wait")
+}
+
 func TestEscalationNamedTwice(t *testing.T) {
 	t.Parallel()
 	flags := closing("x1#1-01a2282b", false)

@@ -24,8 +24,9 @@ func (a *app) escalationsCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "escalations",
 		Short: "list what waits for a person's answer",
-		Long: `Escalations lists the waits that have stopped and ask: id, reason, until when, and what may be answered. It finds them by
-the search attribute JobWaitPhase; where that is not registered it asks every open wait. A wait that does not answer, as
+		Long: `Escalations lists the waits that have stopped and ask, and those that go on while a caller asks for more: id, reason, until
+when, and what may be answered. It finds them by the search attributes JobWaitPhase and JobWaitReason; where these are not
+registered it asks every open wait. A wait that does not answer, as
 when no worker runs, is listed by its operation id with what the search attributes say, and the exit code is 1.`,
 		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error { return a.escalations(command.Context(), limit, asJSON) },
@@ -95,7 +96,8 @@ type escalationList struct {
 func (l *escalationList) collect(ctx context.Context) error {
 	open := "WorkflowType = '" + wire.WorkflowAwaitJob + "' AND ExecutionStatus = 'Running'"
 	l.visible = true
-	err := l.server.List(ctx, open+" AND "+wire.AttributePhase+" = '"+string(wire.PhaseEscalated)+"'", l.look)
+	err := l.server.List(ctx, open+" AND ("+wire.AttributePhase+" = '"+string(wire.PhaseEscalated)+"' OR "+
+		wire.AttributeReason+" = '"+string(wire.ReasonExtensionRequested)+"')", l.look)
 	if errors.As(err, new(*serviceerror.InvalidArgument)) {
 		l.app.say("the search attribute %s is not registered: asking every open wait", wire.AttributePhase)
 		l.visible = false

@@ -70,10 +70,10 @@ func (s shown) stale(named string) string {
 		return ""
 	case s.Operation == nil:
 		return fmt.Sprintf("escalation %q is not open: the wait has ended", named)
-	case s.Operation.Escalation == nil:
+	case question(*s.Operation) == nil:
 		return fmt.Sprintf("escalation %q is not open: nothing waits for an answer in this wait", named)
-	case s.Operation.Escalation.ID != named:
-		return fmt.Sprintf("escalation %q is not the open one, which is %q", named, s.Operation.Escalation.ID)
+	case question(*s.Operation).ID != named:
+		return fmt.Sprintf("escalation %q is not the open one, which is %q", named, question(*s.Operation).ID)
 	default:
 		return ""
 	}
@@ -122,6 +122,9 @@ func writeOperation(to io.Writer, seen shown) error {
 	}
 	if view.Escalation != nil {
 		f.add("escalation", "%s\n%s", view.Escalation.ID, strings.TrimSpace(view.Escalation.Message))
+	}
+	if view.Proposal != nil {
+		f.add("proposal", "%s\n%s", view.Proposal.ID, strings.TrimSpace(view.Proposal.Message))
 	}
 	return f.write(to)
 }

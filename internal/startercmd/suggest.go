@@ -18,12 +18,16 @@ const (
 
 // suggestion is one answer as it would be typed, and as it would be accepted now; empty when nothing is offered.
 func suggestion(name string, view wire.OperationView, now time.Time) string {
-	option, ok := sensible(*view.Escalation)
+	open := *question(view)
+	option, ok := sensible(open)
 	if !ok {
 		return ""
 	}
 	command := strings.ReplaceAll(string(option.Kind), "_", "-")
-	text := fmt.Sprintf("answer for instance with: %s %s '%s' --comment WHY", name, command, view.Escalation.ID)
+	text := fmt.Sprintf("answer for instance with: %s %s '%s' --comment WHY", name, command, open.ID)
+	if open.Request != nil {
+		return text + wantedText(*open.Request)
+	}
 	switch option.Kind { //nolint:exhaustive // the kinds that need more than a comment
 	case wire.DecisionUseCredential:
 		text += " --credential NAME"
@@ -32,6 +36,18 @@ func suggestion(name string, view wire.OperationView, now time.Time) string {
 		return text
 	}
 	return text + grantText(view, option, now)
+}
+
+// wantedText grants what a proposal asks for.
+func wantedText(request wire.ExtensionRequest) string {
+	text := ""
+	if request.Seconds > 0 {
+		text += " --for " + spanFlag(request.Seconds)
+	}
+	if request.StatusRequests > 0 {
+		text += fmt.Sprintf(" --requests %d", request.StatusRequests)
+	}
+	return text
 }
 
 // sensible is the offered option that changes least. A cancel may destroy what the job has done, so it is never the example.

@@ -91,5 +91,12 @@ func TestSuggestedAnswers(t *testing.T) {
 		}
 		require.Equal(t, start+test.want, suggestion("starter", view, noon), name)
 	}
+	proposal := &wire.EscalationView{
+		ID: "op#p1-01234567", Reason: wire.ReasonExtensionRequested, Options: []wire.Option{extend, bare(wire.DecisionRefuse)},
+		Request: &wire.ExtensionRequest{Seconds: 1800, StatusRequests: 2},
+	}
+	require.Equal(t, start+"extend 'op#p1-01234567' --comment WHY --for 30m --requests 2", suggestion("starter", wire.OperationView{Proposal: proposal}, noon))
+	proposal.Request.Seconds = 0
+	require.Equal(t, start+"extend 'op#p1-01234567' --comment WHY --requests 2", suggestion("starter", wire.OperationView{Proposal: proposal}, noon))
 	require.Empty(t, suggestion("starter", wire.OperationView{Escalation: &wire.EscalationView{}}, noon))
 }

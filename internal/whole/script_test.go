@@ -223,7 +223,8 @@ func listed(ts *testscript.TestScript, neg bool, args []string) {
 	defer cancel()
 	ts.Check(eventually(ctx, func() bool {
 		_ = ts.Exec("starter", append([]string{"escalations"}, args[1:]...)...)
-		return strings.Contains(ts.ReadFile("stdout"), args[0]+"#1-")
+		list := ts.ReadFile("stdout")
+		return strings.Contains(list, args[0]+"#1-") || strings.Contains(list, args[0]+"#p1-")
 	}))
 }
 

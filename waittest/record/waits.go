@@ -38,7 +38,7 @@ type group struct {
 
 func groups() []group {
 	return []group{
-		{server: devserver.Options{SearchAttributes: true, FastTimers: true}, waits: together(polling(), stops(), cancels(), resets())},
+		{server: devserver.Options{SearchAttributes: true, FastTimers: true}, waits: together(polling(), stops(), proposals(), cancels(), resets())},
 		{
 			// The server suggests continue-as-new early, so that a short wait has several runs.
 			server: devserver.Options{
@@ -178,11 +178,7 @@ func polling() []wait {
 			waittest.State("running").PollAfter(2), done)},
 		{
 			name: "nudged", script: waittest.Script(waittest.State("running").RetryAfter("2"), waittest.State("running"), done),
-			spec: func(spec *wire.Spec) {
-				spec.Schedule = wire.Schedule{InitialDelaySeconds: new(0), BaseDelaySeconds: new(3600), MaxDelaySeconds: new(3600)}
-				spec.DeadlineAt = time.Now().Add(5 * time.Hour)
-			},
-			people: nudged,
+			spec: hourly, people: nudged,
 		},
 		{name: "provider_failure", script: waittest.Script(waittest.State("running"), waittest.Failed("E42", "disk full"))},
 		{name: "wait_cancelled", script: waittest.Script(waittest.State("running")), people: func(ctx context.Context, b *bed.Bed, run client.WorkflowRun) error {
@@ -192,6 +188,12 @@ func polling() []wait {
 			return b.Client.CancelWorkflow(ctx, run.GetID(), "")
 		}},
 	}
+}
+
+// hourly asks at once and then every hour.
+func hourly(spec *wire.Spec) {
+	spec.Schedule = wire.Schedule{InitialDelaySeconds: new(0), BaseDelaySeconds: new(3600), MaxDelaySeconds: new(3600)}
+	spec.DeadlineAt = time.Now().Add(5 * time.Hour)
 }
 
 // nudged nudges several times after each of the first two answers, and once with something that is no nudge.
@@ -294,6 +296,70 @@ func refusedThenExtended(ctx context.Context, b *bed.Bed, run client.WorkflowRun
 	return err
 }
 
+func proposals() []wait {
+	return []wait{
+		{
+			name: "proposal_extended", script: waittest.Script(waittest.State("running"), done), spec: hourly,
+			people: proposed("proposal_extended", func(ctx context.Context, b *bed.Bed, run client.WorkflowRun, id string) error {
+				if _, err := b.Decide(ctx, run.GetID(), decision(id, kind(wire.DecisionExtend))); err == nil {
+					return errors.New("a grant that moves nothing was accepted")
+				}
+				grant := decision(id, func(d *wire.Decision) { d.Kind, d.DecisionID, d.Seconds, d.StatusRequests = wire.DecisionExtend, "grant", 36_000, 4 })
+				if _, err := b.Decide(ctx, run.GetID(), grant); err != nil {
+					return err
+				}
+				return b.Client.SignalWorkflow(ctx, run.GetID(), "", wire.SignalNudge, wire.Nudge{Source: "webhook"})
+			}),
+		},
+		{
+			name: "proposal_refused", script: waittest.Script(waittest.State("running"), done), spec: hourly,
+			people: proposed("proposal_refused", func(ctx context.Context, b *bed.Bed, run client.WorkflowRun, id string) error {
+				refuse := decision(id, kind(wire.DecisionRefuse))
+				if err := b.Client.SignalWorkflow(ctx, run.GetID(), "", wire.SignalDecide, refuse); err != nil {
+					return err
+				}
+				return b.Client.SignalWorkflow(ctx, run.GetID(), "", wire.SignalNudge, wire.Nudge{Source: "webhook"})
+			}),
+		},
+		{
+			name: "proposal_lapsed_at_a_stop", script: waittest.Script(waittest.State("running").Times(4), waittest.State("paused")),
+			people: proposed("proposal_lapsed_at_a_stop", func(ctx context.Context, b *bed.Bed, run client.WorkflowRun, _ string) error {
+				return decide(kind(wire.DecisionClose))(ctx, b, run)
+			}),
+		},
+	}
+}
+
+// proposed asks for more after the first answer, twice with one request id, and hands the proposal to the people.
+func proposed(job string, people func(ctx context.Context, b *bed.Bed, run client.WorkflowRun, id string) error) func(context.Context, *bed.Bed, client.WorkflowRun) error {
+	return func(ctx context.Context, b *bed.Bed, run client.WorkflowRun) error {
+		_, err := b.Until(ctx, run, func(view wire.OperationView) bool {
+			return view.NextPollAt != nil && view.Counters.StatusRequestsUsed > 0
+		})
+		if err != nil {
+			return err
+		}
+		var reply wire.ExtensionReply
+		for range 2 {
+			request := wire.ExtensionRequest{RequestID: job, RequestedBy: "agent-7", StatusRequests: 4, ExpectedEffect: "recorded"}
+			handle, err := b.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+				WorkflowID: run.GetID(), UpdateName: wire.UpdateRequestExtension, Args: []any{request},
+				WaitForStage: client.WorkflowUpdateStageCompleted,
+			})
+			if err != nil {
+				return err
+			}
+			if err := handle.Get(ctx, &reply); err != nil {
+				return err
+			}
+		}
+		if people == nil {
+			return nil
+		}
+		return people(ctx, b, run, reply.ProposalID)
+	}
+}
+
 func cancels() []wait {
 	return []wait{
 		{name: "cancel_confirmed", script: waittest.Script(waittest.State("running")), people: cancelWhilePolling("cancel_confirmed")},
@@ -330,8 +396,15 @@ func resets() []wait {
 }
 
 func continued() []wait {
-	return []wait{{
-		name: "continue_as_new", script: waittest.Script(waittest.State("running").Times(14), done),
-		spec: func(spec *wire.Spec) { spec.MaxStatusRequests = 30 },
-	}}
+	return []wait{
+		{
+			name: "continue_as_new", script: waittest.Script(waittest.State("running").Times(14), done),
+			spec: func(spec *wire.Spec) { spec.MaxStatusRequests = 30 },
+		},
+		{
+			name: "proposal_carried_over", script: waittest.Script(waittest.State("running").Times(8), done),
+			spec:   func(spec *wire.Spec) { spec.MaxStatusRequests = 30 },
+			people: proposed("proposal_carried_over", nil),
+		},
+	}
 }
