@@ -139,7 +139,7 @@ func requestedSentence(e wire.Entry) string {
 	if e.Reason != "" {
 		return fmt.Sprintf("extension request%s refused: %s", from, reasonText(wire.Reason(e.Reason), e.Detail))
 	}
-	return fmt.Sprintf("extension requested%s: %ds, %d requests (proposal %s)", from, request.Seconds, request.StatusRequests, e.Detail)
+	return fmt.Sprintf("extension requested%s: %s (proposal %s)", from, askedFor(request), e.Detail)
 }
 
 func nudgedSentence(e wire.Entry) string {

@@ -210,12 +210,17 @@ func TestShownJSONIsRead(t *testing.T) {
 
 var shownDecision = regexp.MustCompile(`(?s)--name (\w+) --input '(\{.*?\})'`)
 
-// A decision that a page has people type is one that is read.
+// A decision or a request that a page has people type is one that is read.
 func TestShownDecisionsAreRead(t *testing.T) {
 	t.Parallel()
 	found := shownDecision.FindAllStringSubmatch(readFile(t, "docs/answering.md"), -1)
 	require.GreaterOrEqual(t, len(found), 3)
 	for _, match := range found {
+		if match[1] == wire.UpdateRequestExtension {
+			_, err := wire.DecodeExtensionRequest([]byte(match[2]))
+			require.NoError(t, err, match[2])
+			continue
+		}
 		decision, err := wire.DecodeDecision([]byte(match[2]))
 		require.NoError(t, err, match[2])
 		require.Equal(t, match[1] == "decide", decision.Kind != "", match[2])
@@ -290,6 +295,8 @@ func TestWordsAreDocumented(t *testing.T) {
 		words = append(words, string(refusal))
 	}
 	words = append(words, fields(reflect.TypeFor[wire.Decision]())...)
+	words = append(words, fields(reflect.TypeFor[wire.ExtensionRequest]())...)
+	words = append(words, string(wire.ReasonExtensionRequested), wire.UpdateRequestExtension, wire.ErrorRequestRefused)
 	for _, word := range words {
 		require.Contains(t, text, "`"+word+"`", "docs/answering.md does not explain %s", word)
 	}
