@@ -29,7 +29,7 @@ func offered(reason wire.Reason, detail string) offer {
 	case wire.ReasonPartialResult:
 		return offer{acceptResult: true}
 	case wire.ReasonPollURLRejected, wire.ReasonProviderFailure, wire.ReasonProviderCancelled,
-		wire.ReasonProviderExpired, wire.ReasonWaitCancelled:
+		wire.ReasonProviderExpired, wire.ReasonWaitCancelled, wire.ReasonExtensionRequested: // a proposal has options of its own
 		return offer{}
 	default:
 		return offer{}

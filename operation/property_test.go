@@ -368,7 +368,7 @@ func (l *lived) decide(t *testing.T, d timedDecision, n int) {
 	fields := map[string]any{
 		"kind": d.kind, "decision_id": fmt.Sprintf("d-%d", n%7), "decided_by": "ana", "comment": "c", "escalation_id": "",
 	}
-	if open := l.op.Question(); open != nil && !(d.kind == wire.DecisionCancel && open.Kind == wire.EscalationProposal) {
+	if open := l.op.Question(); open != nil && (d.kind != wire.DecisionCancel || open.Kind != wire.EscalationProposal) {
 		fields["escalation_id"] = open.ID
 	}
 	if d.stale && len(l.openings) > 1 {

@@ -2,6 +2,7 @@ package operation_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -94,6 +95,41 @@ func TestRequestIsBounded(t *testing.T) {
 	require.Contains(t, operation.Message(op.Briefing(start)), "agent 7 asks for more")
 	require.NotContains(t, operation.Message(op.Briefing(start)), "\x1b")
 	require.Zero(t, operation.VerifyChain("", op.Audit().Entries))
+}
+
+// R42: a program that asks in a loop does not fill the audit.
+func TestRefusedRequestsAreBounded(t *testing.T) {
+	t.Parallel()
+	op, now := proposed(t)
+	for i := range 200 {
+		_, refusal := op.RequestExtension(now, wanted(t, func(r *wire.ExtensionRequest) { r.RequestID = "loop-" + strconv.Itoa(i) }))
+		require.Equal(t, wire.RefusalNotOffered, refusal.Reason, "whoever asks hears why all the same")
+	}
+	entries := entriesOf(op, wire.EventExtensionRequested)
+	require.Len(t, entries, 21, "the proposal and twenty refusals")
+	require.Contains(t, entries[20].Detail, "further refusals are not recorded")
+}
+
+// R42, R40: where decisions are signed, answers to proposals are; asking needs no signature, for it grants nothing.
+func TestProposalOfASignedWait(t *testing.T) {
+	t.Parallel()
+	snapshot := prepared(t, specWith(), operation.Knowledge{Table: cancelTable()})
+	snapshot.DecisionKeys = trusting(map[string]string{"ana": "ana@example.com"})
+	op := operation.Open(snapshot, firstRun, start, start)
+	_, refusal := op.RequestExtension(start, wanted(t))
+	require.Nil(t, refusal)
+	require.IsType(t, operation.LearnKeys{}, op.Next(start), "the keys that count are those of the opening")
+	op.KeysLearned(snapshot.DecisionKeys)
+	require.Contains(t, operation.Message(op.Briefing(start)), "answer, signed by a trusted key, report-export-1#p1-00000001 before")
+	id := op.Record().Proposal.ID
+	_, refusal = op.Decide(start, answer(op, wire.DecisionRefuse, map[string]any{"escalation_id": id}), "")
+	require.Equal(t, wire.RefusalNotSigned, refusal.Reason)
+	fields := map[string]any{"kind": "refuse", "decision_id": "d-2", "decided_by": "ana@example.com", "comment": "no", "escalation_id": id}
+	sign(t, fields, "", "ana")
+	payload, err := json.Marshal(fields)
+	require.NoError(t, err)
+	_, refusal = op.Decide(start, payload, "")
+	require.Nil(t, refusal)
 }
 
 // R42: an answer in the same moment as another one lost; afterwards the proposal is not open.

@@ -419,7 +419,7 @@ func (s *shell) do(t *testing.T, l line) {
 	s.decisions++
 	fields["decision_id"], fields["decided_by"] = "d-"+strconv.Itoa(s.decisions), "ana@example.com"
 	fields["comment"] = "looked at the console"
-	if open := s.op.Question(); open != nil && !(fields["kind"] == "cancel" && open.Kind == wire.EscalationProposal) {
+	if open := s.op.Question(); open != nil && (fields["kind"] != "cancel" || open.Kind != wire.EscalationProposal) {
 		fields["escalation_id"] = open.ID
 	}
 	given := maps.Clone(l.values)

@@ -57,7 +57,9 @@ func TestProposalIsGranted(t *testing.T) {
 	require.Equal(t, 6, w.decide(grant).MaxStatusRequests)
 	w.listed(mine+" AND JobWaitReason IS NULL AND JobWaitDecideBy IS NULL", 1)
 	for polled := 1; polled < 3; polled++ { // each poll is an hour away unless nudged
-		w.until(func(view wire.OperationView) bool { return view.NextPollAt != nil && view.Counters.StatusRequestsUsed == polled })
+		w.until(func(view wire.OperationView) bool {
+			return view.NextPollAt != nil && view.Counters.StatusRequestsUsed == polled
+		})
 		w.signal(wire.SignalNudge, wire.Nudge{Source: "webhook"})
 	}
 	outcome := w.outcome()

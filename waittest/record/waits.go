@@ -304,7 +304,9 @@ func proposals() []wait {
 				if _, err := b.Decide(ctx, run.GetID(), decision(id, kind(wire.DecisionExtend))); err == nil {
 					return errors.New("a grant that moves nothing was accepted")
 				}
-				grant := decision(id, func(d *wire.Decision) { d.Kind, d.DecisionID, d.Seconds, d.StatusRequests = wire.DecisionExtend, "grant", 36_000, 4 })
+				grant := decision(id, func(d *wire.Decision) {
+					d.Kind, d.DecisionID, d.Seconds, d.StatusRequests = wire.DecisionExtend, "grant", 36_000, 4
+				})
 				if _, err := b.Decide(ctx, run.GetID(), grant); err != nil {
 					return err
 				}
