@@ -36,14 +36,19 @@ func (r *run) check(ctx context.Context) (Report, error) {
 		return Report{}, err
 	}
 	report := r.newReport(runs, requests)
+	var fleet check.Fleet
 	var mu sync.Mutex
 	r.forEach(func(w Wait) {
-		found, one, err := r.checkOne(ctx, w, runs[w.workflowID()], requests[w.Job])
+		seen, found, err := r.checkOne(ctx, w, runs[w.workflowID()], requests[w.Job])
 		mu.Lock()
 		defer mu.Unlock()
 		report.Violations = append(report.Violations, found...)
-		report.add(one, err)
+		report.add(count(seen), err)
+		fleet.Add(seen)
 	})
+	if report.Holds = fleet.Holds(); !r.options.Upgrades() { // workers of before do not hold each other's waits back
+		report.Violations = append(report.Violations, fleet.Check()...)
+	}
 	check.Sort(report.Violations)
 	if len(report.Violations) > 0 {
 		err = writeJSON(filepath.Join(r.options.Dir, "violations.json"), report.Violations)
@@ -108,14 +113,14 @@ func (r *run) requests() (map[string][]check.Request, error) {
 	return byJob, err
 }
 
-// checkOne checks a wait and returns what the report counts.
-func (r *run) checkOne(ctx context.Context, w Wait, runs []listed, requests []check.Request) ([]check.Violation, checked, error) {
+// checkOne fetches what the witnesses say of a wait and checks it.
+func (r *run) checkOne(ctx context.Context, w Wait, runs []listed, requests []check.Request) (check.Wait, []check.Violation, error) {
 	seen := check.Wait{Spec: w.Spec, Results: []string{resultURL(w.Job)}, Requests: requests}
 	var replays []check.Violation
 	for _, listed := range runs {
 		one, err := r.fetch(ctx, w.workflowID(), listed.id)
 		if err != nil {
-			return nil, checked{}, err
+			return seen, nil, err
 		}
 		seen.Runs = append(seen.Runs, one)
 		if r.options.SkipReplay {
@@ -128,10 +133,10 @@ func (r *run) checkOne(ctx context.Context, w Wait, runs []listed, requests []ch
 	if len(seen.Runs) > 0 {
 		var err error
 		if seen.Spec, err = started(seen.Runs[0]); err != nil {
-			return nil, checked{}, err
+			return seen, nil, err
 		}
 	}
-	return append(seen.Check(time.Now()), replays...), count(seen), nil
+	return seen, append(seen.Check(time.Now()), replays...), nil
 }
 
 // started is the spec that a wait was started with: of several attempts, the one that came through.

@@ -52,7 +52,10 @@ func Mutants() []Mutant {
 		},
 		{
 			Name: "a lost request repeated by Temporal", Rule: check.RuleReservation,
-			Edits: []Edit{{"workflows/await_activities.go", "MaximumAttempts: 1}", "MaximumAttempts: 3}"}},
+			Edits: []Edit{
+				{"workflows/await_activities.go", `NonRetryableErrorTypes: []string{"TemporalTimeout:StartToClose", "TemporalTimeout:Heartbeat", "PanicError"}`, `NonRetryableErrorTypes: []string{"PanicError"}`},
+				{"activities/lane.go", "return wire.HeldBack{}, errUnproven", "return wire.HeldBack{}, nil"},
+			},
 		},
 		{
 			Name: "polling goes on without min_delay", Rule: check.RuleMinDelay,

@@ -26,6 +26,8 @@ type Report struct {
 	Waits, Runs, Events, Requests, Cancels int
 	// Lost are requests whose answer did not come through; Refused are second callers that were turned away.
 	Lost, Refused int
+	// Holds are answers that kept other waits away; HeldBack are requests that were held back for them.
+	Holds, HeldBack int
 	// Outcomes by status, Faults by action, Decisions by kind.
 	Outcomes, Faults, Decisions map[string]int
 
@@ -34,8 +36,8 @@ type Report struct {
 
 // checked is what one wait adds to a report.
 type checked struct {
-	runs, events, lost int
-	outcome            string
+	runs, events, lost, heldBack int
+	outcome                      string
 }
 
 func (r *run) newReport(runs map[string][]listed, requests map[string][]check.Request) Report {
@@ -70,6 +72,7 @@ func (r *Report) add(c checked, err error) {
 	r.Runs += c.runs
 	r.Events += c.events
 	r.Lost += c.lost
+	r.HeldBack += c.heldBack
 	r.Outcomes[c.outcome]++
 	r.failure = errors.Join(r.failure, err)
 }
@@ -80,6 +83,9 @@ func count(w check.Wait) checked {
 	for _, run := range w.Runs {
 		c.events += len(run.History.GetEvents())
 		for _, event := range run.History.GetEvents() {
+			if event.GetActivityTaskStartedEventAttributes().GetLastFailure().GetApplicationFailureInfo().GetType() == wire.ErrorHeldBack {
+				c.heldBack++
+			}
 			if event.GetEventType() == enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT {
 				c.lost++
 			}
@@ -108,6 +114,7 @@ func (r Report) Write(to io.Writer) {
 	line("waits", "%d in %d runs, %d events; faults for %s with %d workers, %s in all",
 		r.Waits, r.Runs, r.Events, r.Options.For, r.Options.Workers, r.Took.Round(time.Second))
 	line("provider", "%d status requests, %d cancels; %d activities timed out", r.Requests, r.Cancels, r.Lost)
+	line("shared holds", "%d answers held others back, %d requests waited for them", r.Holds, r.HeldBack)
 	line("outcomes", "%s", words(r.Outcomes))
 	line("faults", "%s", words(r.Faults))
 	line("decisions", "%s", words(r.Decisions))

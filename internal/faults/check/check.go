@@ -76,22 +76,29 @@ const (
 	RuleOutcome     = "outcome"     // the outcome is what the provider said, or what a person decided
 	RuleCounters    = "counters"    // its counters are those of the history
 	RuleAudit       = "audit"       // the audit is one unbroken chain
+	RuleHold        = "hold"        // what one wait was told by 429 or 503, a worker heeds for all that share its credential
 )
 
 // Check returns every violation of a wait, as seen at that time.
 func (w Wait) Check(now time.Time) []Violation {
+	c := w.read(now)
+	for _, rule := range []func(){
+		c.ended, c.oneAtATime, c.reserved, c.withinBudget, c.withinFailures, c.neverEarly, c.neverLate,
+		c.silentWhileAsking, c.stopsWhereItMust, c.cancelsOnce, c.nothingUnsent, c.answersAgree, c.outcomeAgrees, c.countersAgree,
+	} {
+		rule()
+	}
+	return c.found
+}
+
+// read takes in what the witnesses say.
+func (w Wait) read(now time.Time) *checker {
 	slices.SortStableFunc(w.Requests, func(a, b Request) int { return a.ReceivedAt.Compare(b.ReceivedAt) })
 	c := &checker{Wait: w, now: now}
 	c.readHistories()
 	c.readAudit()
 	c.match()
-	for _, rule := range []func(){
-		c.ended, c.oneAtATime, c.reserved, c.withinBudget, c.withinFailures, c.neverEarly, c.neverLate,
-		c.silentWhileAsking, c.stopsWhereItMust, c.cancelsOnce, c.answersAgree, c.outcomeAgrees, c.countersAgree,
-	} {
-		rule()
-	}
-	return c.found
+	return c
 }
 
 // checker is a wait being checked, with what was read out of its histories.

@@ -105,12 +105,15 @@ func (t *told) chain() {
 func (t *told) reserves(seconds float64, activity string) int64 {
 	id := t.event(seconds-0.1, enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, func(e *historypb.HistoryEvent) {
 		e.Attributes = &historypb.HistoryEvent_ActivityTaskScheduledEventAttributes{
-			ActivityTaskScheduledEventAttributes: &historypb.ActivityTaskScheduledEventAttributes{ActivityType: &commonpb.ActivityType{Name: activity}},
+			ActivityTaskScheduledEventAttributes: &historypb.ActivityTaskScheduledEventAttributes{
+				ActivityType: &commonpb.ActivityType{Name: activity},
+				Input:        payload(wire.PollRequest{Target: wire.Target{CredentialRef: "shared"}, MayHoldBack: true}),
+			},
 		}
 	})
 	t.event(seconds-0.05, enumspb.EVENT_TYPE_ACTIVITY_TASK_STARTED, func(e *historypb.HistoryEvent) {
 		e.Attributes = &historypb.HistoryEvent_ActivityTaskStartedEventAttributes{
-			ActivityTaskStartedEventAttributes: &historypb.ActivityTaskStartedEventAttributes{ScheduledEventId: id},
+			ActivityTaskStartedEventAttributes: &historypb.ActivityTaskStartedEventAttributes{ScheduledEventId: id, Identity: "7@host"},
 		}
 	})
 	return id
@@ -170,6 +173,49 @@ func (t *told) lost(seconds float64) *told {
 			ActivityTaskTimedOutEventAttributes: &historypb.ActivityTaskTimedOutEventAttributes{ScheduledEventId: id},
 		}
 	})
+	return t
+}
+
+// heldBack is a request that was held back until it was too late: its activity failed, timed out in all, or was withdrawn.
+func (t *told) heldBack(seconds float64, end enumspb.EventType) *told {
+	id := t.reserves(seconds, wire.ActivityPollStatus)
+	t.event(seconds+7, end, func(e *historypb.HistoryEvent) {
+		switch end { //nolint:exhaustive // how an activity ends without a result
+		case enumspb.EVENT_TYPE_ACTIVITY_TASK_FAILED:
+			e.Attributes = &historypb.HistoryEvent_ActivityTaskFailedEventAttributes{
+				ActivityTaskFailedEventAttributes: &historypb.ActivityTaskFailedEventAttributes{
+					ScheduledEventId: id, Failure: &failurepb.Failure{FailureInfo: &failurepb.Failure_ApplicationFailureInfo{
+						ApplicationFailureInfo: &failurepb.ApplicationFailureInfo{Type: wire.ErrorHeldBack},
+					}},
+				},
+			}
+		case enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
+			e.Attributes = &historypb.HistoryEvent_ActivityTaskTimedOutEventAttributes{
+				ActivityTaskTimedOutEventAttributes: &historypb.ActivityTaskTimedOutEventAttributes{
+					ScheduledEventId: id, Failure: &failurepb.Failure{FailureInfo: &failurepb.Failure_TimeoutFailureInfo{
+						TimeoutFailureInfo: &failurepb.TimeoutFailureInfo{TimeoutType: enumspb.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE},
+					}},
+				},
+			}
+		default:
+			e.Attributes = &historypb.HistoryEvent_ActivityTaskCanceledEventAttributes{
+				ActivityTaskCanceledEventAttributes: &historypb.ActivityTaskCanceledEventAttributes{ScheduledEventId: id},
+			}
+		}
+	})
+	return t
+}
+
+// refused is a request that was not sent, by the word of its activity.
+func (t *told) refused(seconds float64) *told {
+	id := t.reserves(seconds, wire.ActivityPollStatus)
+	t.completes(seconds+7, id, wire.PollResult{NotSent: wire.NotSentTooLate})
+	return t
+}
+
+// leaks has the provider receive a request all the same.
+func (t *told) leaks(seconds float64) *told {
+	t.received(seconds, nil)
 	return t
 }
 
@@ -302,6 +348,9 @@ func TestCleanWaitsBreakNoRule(t *testing.T) {
 		"cancelled after the last failure": tell().poll(5, "", busy("")).poll(10, "", busy("")).poll(15, "", busy("")).escalates(15.2).
 			decides(17, decision(wire.DecisionCancel)).cancel(18).poll(21, "running", nil).poll(25, "cancelled", nil).closes(25.2,
 			outcome(wire.StatusCancelled, "cancelled", wire.Counters{StatusRequestsUsed: 5, TransportFailuresUsed: 3}, map[string]int{"503": 3, "200": 2})),
+		"held back": tell().heldBack(5, enumspb.EVENT_TYPE_ACTIVITY_TASK_FAILED).heldBack(15, enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT).
+			heldBack(25, enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCELED).poll(35, "succeeded", nil).closes(35.2,
+			outcome(wire.StatusSucceeded, "succeeded", wire.Counters{StatusRequestsUsed: 4}, map[string]int{"200": 1})),
 		"retry-after kept": tell().poll(5, "", busy("4")).poll(9, "succeeded", nil).closes(9.2, outcome(wire.StatusSucceeded, "succeeded",
 			wire.Counters{StatusRequestsUsed: 2, TransportFailuresUsed: 1}, map[string]int{"503": 1, "200": 1})),
 	} {
@@ -364,6 +413,10 @@ func TestEachRuleIsFound(t *testing.T) {
 		"one extension too many":    {tell().poll(5, "running", nil).decides(6, extend("d", 90, 1)).decides(7, extend("e", 90, 1)).succeeds(10, 2), check.RuleDecision},
 		"decision that nobody sent": {tell().poll(5, "running", nil).invents(6, extend("d", 90, 1)).succeeds(10, 2), check.RuleDecision},
 		"answer that was not given": {tell().poll(5, "running", nil).says("queued").succeeds(10, 2), check.RuleAnswer},
+		"held back and sent":        {tell().heldBack(5, enumspb.EVENT_TYPE_ACTIVITY_TASK_FAILED).leaks(6), check.RuleAnswer},
+		"timed out and sent":        {tell().heldBack(5, enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT).leaks(6), check.RuleAnswer},
+		"withdrawn and sent":        {tell().heldBack(5, enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCELED).leaks(6), check.RuleAnswer},
+		"refused and sent":          {tell().refused(5).leaks(6), check.RuleAnswer},
 		"success nobody spoke of":   {tell().poll(5, "running", nil).closes(9, outcome(wire.StatusSucceeded, "running", wire.Counters{StatusRequestsUsed: 1}, map[string]int{"200": 1})), check.RuleOutcome},
 		"failure nobody spoke of":   {tell().poll(5, "running", nil).closes(9, outcome(wire.StatusFailed, "running", wire.Counters{StatusRequestsUsed: 1}, map[string]int{"200": 1})), check.RuleOutcome},
 		"success thrown away":       {tell().poll(5, "succeeded", nil).closes(9, outcome(wire.StatusUnresolved, "succeeded", wire.Counters{StatusRequestsUsed: 1}, map[string]int{"200": 1})), check.RuleOutcome},
@@ -374,6 +427,49 @@ func TestEachRuleIsFound(t *testing.T) {
 	} {
 		require.Contains(t, c.story.broken(), c.want, name)
 	}
+}
+
+// TestFleet: what one wait was told, another that shares worker and credential heeds, from when the worker has learned of it.
+func TestFleet(t *testing.T) {
+	t.Parallel()
+	limited := func(r *check.Request) { r.Status, r.RetryAfter = 429, []string{"9"} }
+	asked := func(r *check.Request) { r.RetryAfter = []string{"9"} }
+	for name, c := range map[string]struct {
+		first func(*check.Request)
+		next  *told
+		want  int
+	}{
+		"after its end":              {limited, tell().poll(14, "running", nil), 0},
+		"before its end":             {limited, tell().poll(13.9, "running", nil), 1},
+		"503":                        {busy("9"), tell().poll(13.9, "running", nil), 1},
+		"without a number":           {busy(""), tell().poll(6, "running", nil), 0},
+		"of one job alone":           {asked, tell().poll(6, "running", nil), 0},
+		"begun before it was known":  {limited, tell().poll(5.1, "running", nil), 0},
+		"another worker":             {limited, tell().poll(6, "running", nil).by("8@host", "shared"), 0},
+		"another credential":         {limited, tell().poll(6, "running", nil).by("7@host", "own"), 0},
+		"two of those that share it": {limited, tell().poll(6, "running", nil).poll(12, "running", nil), 2},
+	} {
+		var fleet check.Fleet
+		fleet.Add(tell().poll(5, "running", c.first).wait)
+		fleet.Add(c.next.wait)
+		require.Len(t, fleet.Check(), c.want, name)
+		for _, found := range fleet.Check() {
+			require.Equal(t, check.RuleHold, found.Rule, name)
+		}
+	}
+}
+
+// by has all requests sent by that worker with that credential.
+func (t *told) by(worker, credential string) *told {
+	for _, event := range t.events {
+		if scheduled := event.GetActivityTaskScheduledEventAttributes(); scheduled != nil {
+			scheduled.Input = payload(wire.PollRequest{Target: wire.Target{CredentialRef: credential}, MayHoldBack: true})
+		}
+		if started := event.GetActivityTaskStartedEventAttributes(); started != nil {
+			started.Identity = worker
+		}
+	}
+	return t
 }
 
 // window says how long a question stays open.

@@ -7,6 +7,7 @@ import (
 
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
+	failurepb "go.temporal.io/api/failure/v1"
 	historypb "go.temporal.io/api/history/v1"
 
 	"github.com/jobwait/jobwait/wire"
@@ -15,7 +16,12 @@ import (
 // sending is one activity that may have sent a request.
 type sending struct {
 	activity                   string
-	scheduled, started, closed time.Time // zero: it did not come that far
+	scheduled, started, closed time.Time // zero: it did not come that far; started is the last attempt's
+	// worker is who ran the last attempt; credential is what it was to send with; yields says that it may be held back.
+	worker, credential string
+	yields             bool
+	// unsent is why its activity brought no result and yet sent nothing, by the history's word; empty: it may have sent.
+	unsent string
 	// poll is what a status request taught; nil when its activity brought no result.
 	poll *wire.PollResult
 	// request is the one that the provider has received for it.
@@ -108,13 +114,16 @@ func (c *checker) readActivity(event *historypb.HistoryEvent, activities map[int
 	at := event.GetEventTime().AsTime()
 	switch event.GetEventType() { //nolint:exhaustive // only activities are read here
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
-		name := event.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName()
+		scheduled := event.GetActivityTaskScheduledEventAttributes()
+		name := scheduled.GetActivityType().GetName()
 		if name == wire.ActivityPollStatus || name == wire.ActivityCancelAtProvider {
 			activities[event.GetEventId()] = &sending{activity: name, scheduled: at}
+			activities[event.GetEventId()].readRequest(scheduled.GetInput())
 		}
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_STARTED:
-		if s := activities[event.GetActivityTaskStartedEventAttributes().GetScheduledEventId()]; s != nil {
-			s.started = at
+		started := event.GetActivityTaskStartedEventAttributes()
+		if s := activities[started.GetScheduledEventId()]; s != nil {
+			s.started, s.worker = at, started.GetIdentity()
 		}
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
 		completed := event.GetActivityTaskCompletedEventAttributes()
@@ -123,13 +132,44 @@ func (c *checker) readActivity(event *historypb.HistoryEvent, activities map[int
 			c.readResult(s, completed.GetResult())
 		}
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_FAILED:
-		if s := activities[event.GetActivityTaskFailedEventAttributes().GetScheduledEventId()]; s != nil {
+		failed := event.GetActivityTaskFailedEventAttributes()
+		if s := activities[failed.GetScheduledEventId()]; s != nil {
 			s.closed = at
+			if failed.GetFailure().GetApplicationFailureInfo().GetType() == wire.ErrorHeldBack {
+				s.unsent = "it was held back"
+			}
 		}
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
-		if s := activities[event.GetActivityTaskTimedOutEventAttributes().GetScheduledEventId()]; s != nil {
-			s.closed = at
+		timedOut := event.GetActivityTaskTimedOutEventAttributes()
+		if s := activities[timedOut.GetScheduledEventId()]; s != nil {
+			s.closed, s.unsent = at, beforeSending(timedOut.GetFailure())
 		}
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
+		if s := activities[event.GetActivityTaskCanceledEventAttributes().GetScheduledEventId()]; s != nil {
+			s.closed, s.unsent = at, "it was withdrawn before it started"
+		}
+	}
+}
+
+// beforeSending tells time-outs that end the waiting for a worker from the one that ends an attempt, which may have sent.
+func beforeSending(failure *failurepb.Failure) string {
+	switch kind := failure.GetTimeoutFailureInfo().GetTimeoutType(); kind { //nolint:exhaustive // the others may have sent
+	case enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START, enumspb.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE:
+		return "it timed out (" + kind.String() + ")"
+	default:
+		return ""
+	}
+}
+
+// readRequest reads what the rules on shared holds need of an activity's input.
+func (s *sending) readRequest(input *commonpb.Payloads) {
+	var request struct {
+		CredentialRef  string     `json:"credential_ref"`
+		MayHoldBack    bool       `json:"may_hold_back"`
+		HoldBackBefore *time.Time `json:"hold_back_before"`
+	}
+	if json.Unmarshal(data(input), &request) == nil { // the product's own tests hold the inputs
+		s.credential, s.yields = request.CredentialRef, request.MayHoldBack || request.HoldBackBefore != nil
 	}
 }
 

@@ -112,7 +112,7 @@ func (c *checker) cancelledBetween(from, until time.Time) bool {
 func failed(poll sending) int {
 	seen := poll.observation()
 	switch {
-	case poll.poll != nil && poll.poll.NotSent != "":
+	case poll.poll != nil && poll.poll.NotSent != "", poll.unsent != "":
 		return 0
 	case seen == nil:
 		return count(!poll.started.IsZero() && !poll.closed.IsZero())
@@ -294,6 +294,19 @@ func (c *checker) cancelsOnce() {
 	}
 	if used := c.limitsAt(c.now).extensions; used > most {
 		c.say(RuleDecision, "%d extensions were applied, %d were allowed", used, most)
+	}
+}
+
+// nothingUnsent: what history says was not sent has not come to the provider.
+func (c *checker) nothingUnsent() {
+	for _, s := range c.sendings {
+		why := s.unsent
+		if s.poll != nil && s.poll.NotSent != "" {
+			why = string(s.poll.NotSent)
+		}
+		if why != "" && s.request != nil {
+			c.say(RuleAnswer, "request at %s, and history says that it was not sent: %s", clock(s.request.ReceivedAt), why)
+		}
 	}
 }
 
