@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,7 +32,7 @@ func (o *Operation) note(entry wire.Entry) {
 	entry.Prev = o.rec.AuditHead
 	entry.Hash = EntryHash(entry)
 	o.rec.AuditSeq, o.rec.AuditHead = entry.Seq, entry.Hash
-	o.journal.add(entry)
+	o.entries = append(o.entries, entry)
 	o.entryBytes += usualEntry + len(entry.Detail) + len(entry.Decision)
 }
 
@@ -166,5 +167,9 @@ func bounded(text string, limit int) string {
 
 // Audit answers the audit query.
 func (o *Operation) Audit() wire.AuditView {
-	return wire.AuditView{Entries: o.journal.entries(), Head: o.rec.AuditHead, FirstSeq: o.rec.AuditSeq - o.journal.n + 1}
+	entries := slices.Clone(o.entries)
+	if entries == nil {
+		entries = []wire.Entry{}
+	}
+	return wire.AuditView{Entries: entries, Head: o.rec.AuditHead, FirstSeq: o.rec.AuditSeq - len(o.entries) + 1}
 }

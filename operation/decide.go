@@ -395,6 +395,7 @@ func (o *Operation) grantLimits(now time.Time, d wire.Decision) {
 // grantConfirmation grants what the table says it takes to see a cancellation confirmed (R43).
 func (o *Operation) grantConfirmation(now time.Time) {
 	facts := o.rec.Prepared.Table.Cancel
+	o.approveConfirmation(facts.ConfirmRequests)
 	o.rec.Limits.MaxStatusRequests += facts.ConfirmRequests
 	o.rec.Limits.DeadlineAt = later(o.rec.Limits.DeadlineAt, ceilMillisecond(now.Add(seconds(int64(facts.ConfirmSeconds)))))
 	o.rec.Limits.BusinessDeadlineAt = nil
@@ -412,8 +413,10 @@ func (o *Operation) carryOut(now time.Time, d wire.Decision) {
 	case wire.DecisionTreatAsPending:
 		o.rec.Overrides = append(o.rec.Overrides, d.RawState)
 		o.pollAgain(now)
+	case wire.DecisionApproveRequest:
+		o.approve(now)
 	case wire.DecisionUseCredential:
-		o.rec.CredentialRef = d.CredentialRef
+		o.useCredential(d.CredentialRef)
 		o.pollAgain(now)
 	case wire.DecisionExtend:
 		o.extended(now)

@@ -204,6 +204,8 @@ func whatToCheck(b wire.Briefing, open wire.Escalation) string {
 		return "is the job still running and billing at the provider?"
 	case wire.ReasonHistoryReset:
 		return "who reset this workflow? Its counters may be older than what the provider saw."
+	case wire.ReasonApprovalRequired:
+		return fmt.Sprintf("may credential %q be used for this job now? Its entry asks for a person's word.", b.CredentialRef)
 	case wire.ReasonPollURLRejected, wire.ReasonProviderFailure, wire.ReasonProviderCancelled,
 		wire.ReasonProviderExpired, wire.ReasonWaitCancelled:
 		return "see the provider's console."
@@ -237,6 +239,8 @@ func optionText(b wire.Briefing, option wire.Option) string {
 		return cancelText(b.Cancel)
 	case wire.DecisionAcceptResult:
 		return "end as succeeded with whatever result there is; nothing more is asked"
+	case wire.DecisionApproveRequest:
+		return approvalText(b)
 	case wire.DecisionClose:
 		return fmt.Sprintf("stop waiting; ends %s, the job itself is left alone", closeStatus(b.Escalation.Reason))
 	case wire.DecisionRefuse:
@@ -257,6 +261,15 @@ func credentialText(option wire.Option) string {
 		return text + "; grants no time and no checks"
 	}
 	return text + ", if needed with " + grantText(option)
+}
+
+// approvalText names what is approved: one request by its number, or all that are left.
+func approvalText(b wire.Briefing) string {
+	next, most := b.Counters.StatusRequestsUsed+1, b.Limits.MaxStatusRequests
+	if b.Escalation.Detail == string(wire.ApprovalPerOperation) {
+		return fmt.Sprintf("send the status requests of this wait, from number %d of %d on, with credential %q, and do not ask again", next, most, b.CredentialRef)
+	}
+	return fmt.Sprintf("send status request %d of %d with credential %q, this one only; the next one asks again", next, most, b.CredentialRef)
 }
 
 func cancelText(facts *wire.CancelFacts) string {

@@ -50,6 +50,7 @@ func (o *Operation) StatusAnswered(now time.Time, result wire.PollResult) {
 func (o *Operation) observed(now time.Time, seen wire.Observation, held *wire.HeldBack) {
 	o.rec.LastObservation, o.rec.LastAnsweredAt = &seen, now
 	o.count(seen)
+	o.learnApproval(seen)
 	found := o.judge(now, seen)
 	before, changed := o.remember(seen)
 	o.noteAnswer(now, seen, held)
@@ -360,6 +361,8 @@ func (o *Operation) withheld(now time.Time, why wire.NotSent, detail, version st
 		o.stop(now, wire.ReasonAuthorizationDenied, string(why))
 	case wire.NotSentURLRejected:
 		o.stop(now, wire.ReasonPollURLRejected, detail)
+	case wire.NotSentApprovalRequired:
+		o.mustApprove(now, detail)
 	case wire.NotSentTableMissing, wire.NotSentTooLate, wire.NotSentHistoryReset, wire.NotSentHeldBack:
 		o.stop(now, wire.ReasonIntegrationFailure, string(why))
 	default:

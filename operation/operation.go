@@ -12,7 +12,7 @@ import (
 // It is not safe for concurrent use.
 type Operation struct {
 	rec     wire.Record
-	journal journal
+	entries []wire.Entry
 	// entryBytes is about how long the audit query's answer is.
 	entryBytes int
 
@@ -93,6 +93,7 @@ func Open(prepared wire.Prepared, firstRunID string, startedAt, now time.Time) *
 		Answers:       map[string]int{},
 		Notes:         slices.Clone(prepared.Notes),
 		CredentialRef: prepared.Spec.CredentialRef,
+		Approval:      prepared.Approval,
 		DecisionKeys:  prepared.DecisionKeys,
 	}}
 	op.note(wire.Entry{At: now, Event: wire.EventOpened})
@@ -123,7 +124,7 @@ func (o *Operation) Quiet() bool { return o.inFlight == nothing && o.delivering 
 func (o *Operation) InFlight() bool { return o.inFlight != nothing }
 
 // AuditOfRun is how many audit entries this run holds, and about how many bytes they are in the answer to a query.
-func (o *Operation) AuditOfRun() (entries, bytes int) { return o.journal.n, o.entryBytes }
+func (o *Operation) AuditOfRun() (entries, bytes int) { return len(o.entries), o.entryBytes }
 
 // Next says what to do now. Each command is given once: the shell carries it out and reports back with StatusAnswered,
 // CancelAnswered or Notified; a Wait is given again as long as it holds.
@@ -155,7 +156,8 @@ func (o *Operation) withdraws() bool {
 	return o.inFlight == statusRequest && o.rec.Prepared.HoldBack && (o.stopping || o.rec.Cancel == wire.CancelWanted)
 }
 
-// nextPoll looks at the deadlines, then at the request budget, then at the clock (R30).
+// nextPoll looks at the deadlines, then at the request budget, then at the clock, and last for the approval of a request
+// that is due (R30, R54).
 func (o *Operation) nextPoll(now time.Time) Command {
 	deadline, reason := o.deadline()
 	switch {
@@ -169,6 +171,9 @@ func (o *Operation) nextPoll(now time.Time) Command {
 		return Wait{Until: deadline, Summary: "no further look before the deadline"}
 	case now.Before(o.rec.Poll.At):
 		return o.untilPoll(deadline)
+	case o.needsApproval():
+		o.stop(now, wire.ReasonApprovalRequired, string(o.rec.Approval))
+		return o.Next(now)
 	case o.late(now):
 		o.planCatchUp(now)
 		return o.Next(now)
@@ -207,9 +212,11 @@ func (o *Operation) pollRequest(deadline time.Time) wire.PollRequest {
 	if at := o.rec.Prepared.Spec.SubmittedAt; at != nil {
 		submitted = *at
 	}
+	authority := o.authority()
+	authority.ApprovalUnasked = o.approvalUnasked()
 	return wire.PollRequest{
 		Target:         o.target(),
-		Authority:      o.authority(),
+		Authority:      authority,
 		NotAfter:       deadline,
 		TimeoutSeconds: o.rec.Prepared.Pace.RequestTimeoutSeconds,
 		Reading: wire.ReadingContext{

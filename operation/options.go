@@ -8,7 +8,7 @@ import (
 
 // offer says which decisions a reason leaves open besides close, which it always does.
 type offer struct {
-	extend, treatAsPending, useCredential, cancel, acceptResult bool
+	extend, treatAsPending, useCredential, cancel, acceptResult, approve bool
 }
 
 // offered is the table of options per reason.
@@ -28,6 +28,8 @@ func offered(reason wire.Reason, detail string) offer {
 		return offer{useCredential: true}
 	case wire.ReasonPartialResult:
 		return offer{acceptResult: true}
+	case wire.ReasonApprovalRequired:
+		return offer{approve: true}
 	case wire.ReasonPollURLRejected, wire.ReasonProviderFailure, wire.ReasonProviderCancelled,
 		wire.ReasonProviderExpired, wire.ReasonWaitCancelled, wire.ReasonExtensionRequested: // a proposal has options of its own
 		return offer{}
@@ -42,6 +44,9 @@ func (o *Operation) options(reason wire.Reason, detail string) []wire.Option {
 	can := offered(reason, detail)
 	grantable := o.rec.Counters.ExtensionsUsed < o.rec.Limits.MaxExtensions
 	var out []wire.Option
+	if can.approve {
+		out = append(out, wire.Option{Kind: wire.DecisionApproveRequest})
+	}
 	if can.extend && grantable {
 		out = append(out, o.grant(wire.DecisionExtend))
 	}

@@ -181,6 +181,11 @@ func stopCases() []stopCase {
 			unresolved,
 		},
 		{wire.ReasonHistoryReset, "", withheld(wire.NotSentHistoryReset), nil, standard, nil, unresolved},
+		{
+			wire.ReasonApprovalRequired, string(wire.ApprovalPerRequest), withheld(wire.NotSentApprovalRequired), nil,
+			[]wire.DecisionKind{wire.DecisionApproveRequest, end},
+			nil, unresolved,
+		},
 	}
 }
 
@@ -277,6 +282,10 @@ func (c stopCase) checkApplied(t *testing.T, op *operation.Operation, kind wire.
 		require.Equal(t, before.Counters.ExtensionsUsed, after.Counters.ExtensionsUsed)
 		require.Equal(t, "spare", after.CredentialRef)
 		requirePolling(t, op, now, before)
+	case wire.DecisionApproveRequest:
+		require.Equal(t, before.Limits, after.Limits)
+		require.Equal(t, before.Counters, after.Counters)
+		require.Equal(t, wire.DelayApproval, after.Poll.Source)
 	case wire.DecisionCancel:
 		require.Equal(t, before.Limits.MaxStatusRequests+4, after.Limits.MaxStatusRequests)
 		require.Nil(t, after.Limits.BusinessDeadlineAt)

@@ -25,6 +25,7 @@ func TestProperties(t *testing.T) {
 		once.requireBounded(rt)
 		once.requireCausedWaits(rt)
 		once.requireOneCancelPerDecision(rt)
+		once.requireApproved(rt)
 		once.requireBoundedNudges(rt)
 		once.requireProposals(rt)
 		once.requireAudit(rt)
@@ -53,6 +54,7 @@ type world struct {
 	stopAt    time.Duration // 0: never
 	notice    time.Duration
 	keys      []wire.DecisionKey
+	approval  wire.ApprovalRule
 }
 
 type timedAnswer struct {
@@ -94,6 +96,9 @@ func drawWorld(rt *rapid.T) world {
 			requests: rapid.IntRange(-1, 4).Draw(rt, "wanted requests"),
 		}
 	}), 0, 8).Draw(rt, "extension requests")
+	w.approval = rapid.SampledFrom([]wire.ApprovalRule{
+		"", "", wire.ApprovalNone, wire.ApprovalPerOperation, wire.ApprovalPerRequest, "rule of tomorrow",
+	}).Draw(rt, "approval")
 	if rapid.Bool().Draw(rt, "cancellable") {
 		w.known.Table = cancelTable()
 	}
@@ -142,7 +147,7 @@ func drawAnswer(rt *rapid.T) timedAnswer {
 	a := timedAnswer{latency: drawDelay(rt, "latency", 20)}
 	if rapid.IntRange(0, 11).Draw(rt, "unsent") == 0 {
 		a.result = wire.PollResult{NotSent: rapid.SampledFrom([]wire.NotSent{
-			wire.NotSentTooLate, wire.NotSentHistoryReset, wire.NotSentCredentialDenied, wire.NotSentTableMissing, "word of tomorrow",
+			wire.NotSentApprovalRequired, wire.NotSentTooLate, wire.NotSentHistoryReset, wire.NotSentCredentialDenied, wire.NotSentTableMissing, "word of tomorrow",
 		}).Draw(rt, "why"), RunID: "dddddddd-0000-4000-8000-000000000001", CredentialVersion: "1"}
 		return a
 	}
@@ -203,6 +208,7 @@ func drawDecision(rt *rapid.T) timedDecision {
 		kind: rapid.SampledFrom([]wire.DecisionKind{
 			wire.DecisionExtend, wire.DecisionExtend, wire.DecisionExtend, wire.DecisionTreatAsPending, wire.DecisionUseCredential,
 			wire.DecisionCancel, wire.DecisionCancel, wire.DecisionAcceptResult, wire.DecisionClose, wire.DecisionRefuse,
+			wire.DecisionApproveRequest, wire.DecisionApproveRequest, wire.DecisionApproveRequest, wire.DecisionApproveRequest,
 		}).Draw(rt, "kind"),
 		fields: map[string]any{
 			"seconds":         rapid.SampledFrom([]int{0, 1, 60, 1800, 604801}).Draw(rt, "seconds"),
@@ -217,7 +223,7 @@ func drawDecision(rt *rapid.T) timedDecision {
 		d.fields["raw_state"] = "archiving"
 	case wire.DecisionUseCredential:
 		d.fields["credential_ref"] = "spare"
-	case wire.DecisionCancel, wire.DecisionAcceptResult, wire.DecisionClose:
+	case wire.DecisionCancel, wire.DecisionAcceptResult, wire.DecisionClose, wire.DecisionApproveRequest:
 		d.fields = map[string]any{}
 	}
 	return d
@@ -239,7 +245,7 @@ type lived struct {
 func (w world) play(t *testing.T, carry bool) *lived {
 	t.Helper()
 	snapshot := prepared(t, w.spec, w.known)
-	snapshot.ResetRunID, snapshot.DecisionKeys = w.reset, w.keys
+	snapshot.ResetRunID, snapshot.DecisionKeys, snapshot.Approval = w.reset, w.keys, w.approval
 	l := &lived{applied: map[string]bool{}, shell: &shell{
 		op: operation.Open(snapshot, firstRun, start, start), now: start, down: w.down, carry: carry,
 		trusts:   func(int) []wire.DecisionKey { return w.keys },
@@ -456,6 +462,32 @@ func (l *lived) requireCausedWaits(t require.TestingT) {
 				waits := last.Category.Waits() || slices.Contains(l.lastRecord.Overrides, last.RawState)
 				require.True(t, waits, "went on by itself (R3):\n%s", strings.Join(operation.StoryOf(l.entries), "\n"))
 			}
+		}
+	}
+}
+
+// requireApproved: under a rule no request leaves without a person's word: one for the wait, or one for each request. A cancel
+// brings the requests that confirm it; another credential has another rule (R54).
+func (l *lived) requireApproved(t require.TestingT) {
+	rule := l.lastRecord.Prepared.Approval
+	if rule == "" || rule == wire.ApprovalNone {
+		return
+	}
+	approved := 0
+	for _, entry := range l.entries {
+		switch {
+		case entry.Event == wire.EventDecisionApplied && entry.Reason == string(wire.DecisionApproveRequest):
+			approved = 1
+		case entry.Event == wire.EventDecisionApplied && entry.Reason == string(wire.DecisionUseCredential),
+			entry.Event == wire.EventRequestNotSent && entry.Reason == string(wire.NotSentApprovalRequired):
+			return
+		case entry.Event == wire.EventDecisionApplied && entry.Reason == string(wire.DecisionCancel):
+			approved = l.lastRecord.Prepared.Table.Cancel.ConfirmRequests
+		case entry.Event == wire.EventRequestReserved && rule == wire.ApprovalPerOperation:
+			require.Positive(t, approved, "R54")
+		case entry.Event == wire.EventRequestReserved:
+			require.Positive(t, approved, "R54")
+			approved--
 		}
 	}
 }

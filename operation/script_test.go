@@ -28,8 +28,9 @@ type script struct {
 	notice  func(wire.Notification) (string, time.Duration)
 	expects []expect
 	// keys are trusted when the wait begins, trusted from the n-th opening on; no entry: nobody can say.
-	keys    []wire.DecisionKey
-	trusted map[int][]wire.DecisionKey
+	keys     []wire.DecisionKey
+	approval wire.ApprovalRule
+	trusted  map[int][]wire.DecisionKey
 }
 
 // planned is an answer that is given so many times; endless where left is negative.
@@ -127,6 +128,8 @@ func (s *script) add(t *testing.T, l line) {
 		s.down = append(s.down, span{start.Add(duration(t, l.word(1))), start.Add(duration(t, l.word(2)))})
 	case "notify":
 		s.addNotify(t, l)
+	case "approval":
+		s.approval = wire.ApprovalRule(l.word(1))
 	case "keys":
 		s.keys = keysOf(l)
 	case "trust":
@@ -330,7 +333,7 @@ func (s *script) shell(t *testing.T) *shell {
 	spec, err := wire.DecodeSpec(data)
 	require.NoError(t, err)
 	snapshot := prepared(t, spec, s.known)
-	snapshot.ResetRunID, snapshot.DecisionKeys = s.reset, s.keys
+	snapshot.ResetRunID, snapshot.DecisionKeys, snapshot.Approval = s.reset, s.keys, s.approval
 	sh := &shell{
 		op: operation.Open(snapshot, firstRun, start, start), now: start, down: s.down, notifier: s.notice,
 		trusts: func(n int) []wire.DecisionKey { return s.trusted[n] },

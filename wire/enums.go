@@ -55,6 +55,7 @@ const (
 	DelayNudge              DelaySource = "nudge"
 	DelayFinalLook          DelaySource = "final_look"
 	DelayCatchUp            DelaySource = "catch_up"
+	DelayApproval           DelaySource = "approval" // the request was due, and a person has approved it
 )
 
 // Reason says why a wait stopped by itself.
@@ -82,6 +83,7 @@ const (
 	ReasonProviderExpired           Reason = "provider_expired"
 	ReasonCancelUnconfirmed         Reason = "cancel_unconfirmed"
 	ReasonHistoryReset              Reason = "history_reset"
+	ReasonApprovalRequired          Reason = "approval_required"
 	ReasonWaitCancelled             Reason = "wait_cancelled"      // outcomes only
 	ReasonExtensionRequested        Reason = "extension_requested" // proposals only
 )
@@ -94,7 +96,7 @@ func Reasons() []Reason {
 		ReasonNeedsInput, ReasonContradictoryResponse, ReasonMalformedResponse, ReasonAuthorizationDenied,
 		ReasonJobNotFound, ReasonIntegrationFailure, ReasonPollURLRejected, ReasonPartialResult,
 		ReasonProviderFailure, ReasonProviderCancelled, ReasonProviderExpired, ReasonCancelUnconfirmed,
-		ReasonHistoryReset,
+		ReasonHistoryReset, ReasonApprovalRequired,
 	}
 }
 
@@ -120,13 +122,27 @@ const (
 	DecisionAcceptResult   DecisionKind = "accept_result"
 	DecisionClose          DecisionKind = "close"
 	DecisionRefuse         DecisionKind = "refuse"
+	DecisionApproveRequest DecisionKind = "approve_request"
+)
+
+// ApprovalRule says when a person must approve that a credential is used for status requests.
+type ApprovalRule string
+
+// The rules of a credential's entry, and what a wait knows of one.
+const (
+	ApprovalNone         ApprovalRule = "none"
+	ApprovalPerOperation ApprovalRule = "per_operation" // once in a wait, before its first request
+	ApprovalPerRequest   ApprovalRule = "per_request"   // before every request
+	// ApprovalUnknown is that of a credential that a person has put in place of the first one: its rule is not known before it
+	// would be used.
+	ApprovalUnknown ApprovalRule = "unknown"
 )
 
 // DecisionKinds lists every kind of decision.
 func DecisionKinds() []DecisionKind {
 	return []DecisionKind{
 		DecisionExtend, DecisionTreatAsPending, DecisionUseCredential, DecisionCancel, DecisionAcceptResult, DecisionClose,
-		DecisionRefuse,
+		DecisionRefuse, DecisionApproveRequest,
 	}
 }
 

@@ -21,6 +21,8 @@ type Authority struct {
 	AcknowledgedRuns []string `json:"acknowledged_runs,omitempty"`
 	// DeniedVersions are versions of the target's credential that the provider has refused.
 	DeniedVersions []string `json:"denied_versions,omitempty"`
+	// ApprovalUnasked says that nobody was asked about the target's credential: if its entry wants approval, nothing leaves.
+	ApprovalUnasked bool `json:"approval_unasked,omitempty"`
 }
 
 // PollRequest asks PollStatus for one status request.
@@ -59,6 +61,7 @@ const (
 	NotSentCredentialUnresolved NotSent = "credential_unavailable" // the worker cannot resolve the name
 	NotSentTableMissing         NotSent = "table_missing"          // the worker has no such table any more
 	NotSentHeldBack             NotSent = "held_back"              // others' answers forbid it until the time allowed is over
+	NotSentApprovalRequired     NotSent = "approval_required"      // nobody has approved the credential; the detail is its rule
 )
 
 // PollResult is what one execution of PollStatus taught: either why nothing was sent, or an observation.

@@ -36,6 +36,8 @@ type Prepared struct {
 	// Grants bounds what one decision may grant.
 	Grants GrantBounds `json:"grants"`
 	Table  TableFacts  `json:"table"`
+	// Approval is the rule of the spec's credential at the start. Empty: a wait from before there were rules, which has none.
+	Approval ApprovalRule `json:"approval,omitempty"`
 	// DecisionKeys are the keys of which one must have signed a decision, as the worker had them at the start. Empty:
 	// decisions need no signature.
 	DecisionKeys []DecisionKey `json:"decision_keys,omitempty"`

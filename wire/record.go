@@ -19,6 +19,11 @@ type Record struct {
 	CredentialRef string              `json:"credential_ref,omitempty"`
 	Denied        []CredentialVersion `json:"denied,omitempty"`
 	NextStatusURL string              `json:"next_status_url,omitempty"`
+	// Approval is the rule of the credential in use, Approved that a person has approved it for the whole wait.
+	// ApprovedThrough is the number of the last status request that was approved singly or goes with a cancel.
+	Approval        ApprovalRule `json:"approval,omitempty"`
+	Approved        bool         `json:"approved,omitempty"`
+	ApprovedThrough int          `json:"approved_through,omitempty"`
 	// Overrides are raw states that a person said to wait in.
 	Overrides []string `json:"overrides,omitempty"`
 

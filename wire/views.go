@@ -12,6 +12,8 @@ type OperationView struct {
 	LastObservation *Observation   `json:"last_observation"`
 	NextPollAt      *time.Time     `json:"next_poll_at"`
 	DelaySource     DelaySource    `json:"delay_source"`
+	// Approval is when a person must approve that the credential is used; empty or "none": never.
+	Approval ApprovalRule `json:"approval,omitempty"`
 	// Signing is what a signature needs to know; null: decisions need none.
 	Signing *SigningView `json:"signing,omitempty"`
 	// Escalation is the stop that waits for a person. Null: none.
