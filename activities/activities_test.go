@@ -24,7 +24,7 @@ func TestRegister(t *testing.T) {
 	names := registered{}
 	activities.Register(names)
 	require.ElementsMatch(t,
-		[]string{wire.ActivityPrepare, wire.ActivityPollStatus, wire.ActivityCancelAtProvider, wire.ActivityNotify, wire.ActivityTrustedKeys},
+		[]string{wire.ActivityPrepare, wire.ActivityPollStatus, wire.ActivityCancelAtProvider, wire.ActivityNotify, wire.ActivityTrustedKeys, wire.ActivityFetchResult},
 		slices.Collect(maps.Keys(names)))
 }
 

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/jobwait/jobwait/statetables"
+	"github.com/jobwait/jobwait/wire"
 )
 
 // ErrUnknownCredential says that a source has no entry of the wanted name.
@@ -35,6 +37,10 @@ type Credential struct {
 	// Scheme chooses where the table takes credentials in several ways: bearer, basic, header or query. Empty: the
 	// table's first.
 	Scheme string
+	// Approval is when a person must approve that the credential is used for status requests: wire.ApprovalPerOperation, before
+	// the first one of a wait, or wire.ApprovalPerRequest, before each. Empty or wire.ApprovalNone: never. A wait keeps the rule
+	// that it began under.
+	Approval wire.ApprovalRule
 	// Read reads the value afresh. Required.
 	Read func(ctx context.Context) (Secret, error)
 }
@@ -50,6 +56,8 @@ func (c Credential) Validate() error {
 		return errors.New("nothing says where the value is")
 	case c.Scheme != "" && !slices.Contains(statetables.AuthSchemes(), c.Scheme):
 		return fmt.Errorf("scheme is not one of %s", strings.Join(statetables.AuthSchemes(), ", "))
+	case !slices.Contains(approvalRules, c.approval()):
+		return fmt.Errorf("approval %q is not one of none, per_operation, per_request", c.Approval)
 	}
 	for _, text := range c.Origins {
 		if _, err := parseOrigin(text); err != nil {
@@ -58,6 +66,11 @@ func (c Credential) Validate() error {
 	}
 	return nil
 }
+
+var approvalRules = []wire.ApprovalRule{wire.ApprovalNone, wire.ApprovalPerOperation, wire.ApprovalPerRequest}
+
+// approval is the rule in the one form in which waits record it.
+func (c Credential) approval() wire.ApprovalRule { return cmp.Or(c.Approval, wire.ApprovalNone) }
 
 // allows reports whether the entry may be used for this provider and account.
 func (c Credential) allows(ref, provider, account string) error {

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/jobwait/jobwait/internal/yamlfile"
+	"github.com/jobwait/jobwait/wire"
 )
 
 // CredentialsFile is a CredentialSource that reads a YAML file whenever it is asked:
@@ -23,6 +24,7 @@ import (
 //	    providers: [demo-export]  # empty or absent: any
 //	    accounts: []              # empty or absent: any
 //	    scheme: bearer            # where the table takes several; absent: its first
+//	    approval: per_request     # or per_operation: a person approves its use; absent: none
 //
 // A relative file is looked for beside the credentials file, and one line ending at its end is not part of the value.
 // Unknown fields are refused.
@@ -40,6 +42,7 @@ type credentialEntry struct {
 	Providers []string `yaml:"providers"`
 	Accounts  []string `yaml:"accounts"`
 	Scheme    string   `yaml:"scheme"`
+	Approval  string   `yaml:"approval"`
 }
 
 // Credential reads the file and gives the entry of that name.
@@ -103,7 +106,8 @@ func (f CredentialsFile) credential(name string, entry credentialEntry) (Credent
 	credential := Credential{
 		Version: entry.Version, Origins: slices.Clone(entry.Origins), Providers: slices.Clone(entry.Providers),
 		Accounts: slices.Clone(entry.Accounts), Scheme: entry.Scheme,
-		Read: func(context.Context) (Secret, error) { return f.secret(name, entry) },
+		Approval: wire.ApprovalRule(entry.Approval),
+		Read:     func(context.Context) (Secret, error) { return f.secret(name, entry) },
 	}
 	if err := credential.Validate(); err != nil {
 		return Credential{}, fmt.Errorf("credentials: %q: %w", name, err)

@@ -32,7 +32,7 @@ func (a *Activities) Prepare(ctx context.Context, request wire.PrepareRequest) (
 	if err != nil {
 		return wire.Prepared{}, invalidSpec(err)
 	}
-	if err := a.checkCredential(ctx, spec); err != nil {
+	if prepared.Approval, err = a.checkCredential(ctx, spec); err != nil {
 		return wire.Prepared{}, err
 	}
 	if prepared.DecisionKeys, err = a.trusted(ctx); err != nil {
@@ -93,27 +93,27 @@ func checkStart(request wire.PrepareRequest, spec wire.Spec) error {
 
 // checkCredential refuses a name that this worker does not know, and one that is bound to other providers or accounts. The
 // value is not read: one that is not there yet may be there when it is needed. Origins are looked at before each request
-// (R51).
-func (a *Activities) checkCredential(ctx context.Context, spec wire.Spec) error {
+// (R51). It gives the rule by which people approve its use.
+func (a *Activities) checkCredential(ctx context.Context, spec wire.Spec) (wire.ApprovalRule, error) {
 	if spec.CredentialRef == "" {
-		return nil // statetables.CheckSpec refuses it where the provider is never asked without one
+		return wire.ApprovalNone, nil // statetables.CheckSpec refuses it where the provider is never asked without one
 	}
 	credential, err := a.credentials.Credential(ctx, spec.CredentialRef)
 	switch {
 	case errors.Is(err, ErrUnknownCredential):
-		return invalidSpec(fmt.Errorf("credential_ref: %w", err))
+		return "", invalidSpec(fmt.Errorf("credential_ref: %w", err))
 	case err != nil:
-		return withoutURL(err)
+		return "", withoutURL(err)
 	}
 	if err := credential.allows(spec.CredentialRef, spec.Provider, spec.Account); err != nil {
-		return invalidSpec(err)
+		return "", invalidSpec(err)
 	}
 	if table, ok := a.tables.Table(spec.Provider); ok {
 		if err := table.CheckScheme(credential.Scheme); err != nil {
-			return invalidSpec(fmt.Errorf("credential %q: %w", spec.CredentialRef, err))
+			return "", invalidSpec(fmt.Errorf("credential %q: %w", spec.CredentialRef, err))
 		}
 	}
-	return nil
+	return credential.approval(), nil
 }
 
 // look adds what the server knows: whether this run is a reset, which excuses it from what follows, whether the job was
@@ -129,16 +129,12 @@ func (a *Activities) look(ctx context.Context, request wire.PrepareRequest, prep
 	if err != nil {
 		return wire.Prepared{}, err
 	}
-	prepared.AttributesRegistered, prepared.HoldBack = registered, serverRepeats(request)
+	prepared.AttributesRegistered, prepared.HoldBack = registered, true
 	if !registered {
 		prepared.Notes = append(prepared.Notes, wire.NoteAttributesUnregistered)
 	}
 	return prepared, nil
 }
-
-// serverRepeats reports whether what is held back is brought back in time. The SDK's test environment, which knows no original
-// run, skips the time that lanes count, and gives up after some attempts.
-func serverRepeats(request wire.PrepareRequest) bool { return request.OriginalRunID != "" }
 
 // checkReopens demands a person's word for waiting again after a decided end (R46).
 func checkReopens(ctx context.Context, visibility Visibility, workflowID string, reopens *wire.Reopens) error {

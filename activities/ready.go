@@ -55,7 +55,7 @@ func (a *Activities) clear(ctx context.Context, target wire.Target, authority wi
 		return cleared{}, refuseBuild(err)
 	}
 	ready := cleared{table: table, request: request}
-	return ready, a.authorize(ctx, &ready, target, authority.DeniedVersions)
+	return ready, a.authorize(ctx, &ready, target, authority)
 }
 
 // checkRun detects a workflow reset: the run that executes is neither the one that the history began with nor one that a
@@ -82,7 +82,7 @@ func refuseBuild(err error) *refusal {
 }
 
 // authorize puts the credential into the request, if it may go where the request goes.
-func (a *Activities) authorize(ctx context.Context, ready *cleared, target wire.Target, denied []string) *refusal {
+func (a *Activities) authorize(ctx context.Context, ready *cleared, target wire.Target, authority wire.Authority) *refusal {
 	if !ready.request.Auth.Needed() {
 		return ready.head()
 	}
@@ -91,7 +91,7 @@ func (a *Activities) authorize(ctx context.Context, ready *cleared, target wire.
 	switch {
 	case err != nil:
 		return refuse(wire.NotSentCredentialUnresolved, "%s", withoutURL(err))
-	case slices.Contains(denied, credential.Version):
+	case slices.Contains(authority.DeniedVersions, credential.Version):
 		return &refusal{why: wire.NotSentCredentialDenied, version: credential.Version}
 	}
 	if err := credential.allows(ref, target.Provider, target.Account); err != nil {
@@ -105,6 +105,9 @@ func (a *Activities) authorize(ctx context.Context, ready *cleared, target wire.
 	}
 	if err := credential.reaches(ref, ready.to); err != nil {
 		return refuse(wire.NotSentURLRejected, "%s", err)
+	}
+	if rule := credential.approval(); authority.ApprovalUnasked && rule != wire.ApprovalNone {
+		return refuse(wire.NotSentApprovalRequired, "%s", rule)
 	}
 	return ready.reveal(ctx, credential)
 }

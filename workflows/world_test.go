@@ -42,6 +42,8 @@ type world struct {
 	// keys are the trusted decision keys when the wait begins and whenever it asks, unreadable why they cannot be read.
 	keys       []wire.DecisionKey
 	unreadable error
+	// approval is the rule of the spec's credential.
+	approval wire.ApprovalRule
 	// unprepared is why prepare has no answer.
 	unprepared error
 	// later runs ten minutes into the next run that continues this one.
@@ -110,7 +112,7 @@ func (w *world) prepare(_ context.Context, request wire.PrepareRequest) (wire.Pr
 	if err != nil {
 		return wire.Prepared{}, temporal.NewNonRetryableApplicationError(err.Error(), wire.ErrorInvalidSpec, nil)
 	}
-	prepared.AttributesRegistered, prepared.DecisionKeys = w.registered, w.keys
+	prepared.AttributesRegistered, prepared.DecisionKeys, prepared.Approval = w.registered, w.keys, w.approval
 	return prepared, nil
 }
 
