@@ -38,7 +38,7 @@ type group struct {
 
 func groups() []group {
 	return []group{
-		{server: devserver.Options{SearchAttributes: true, FastTimers: true}, waits: together(polling(), stops(), proposals(), cancels(), resets())},
+		{server: devserver.Options{SearchAttributes: true, FastTimers: true}, waits: together(polling(), stops(), proposals(), cancels(), resets(), approvals())},
 		{
 			// The server suggests continue-as-new early, so that a short wait has several runs.
 			server: devserver.Options{
@@ -65,7 +65,10 @@ func (g group) record(ctx context.Context, waits []wait, dir string, progress io
 		return err
 	}
 	stop, err := b.Work(bed.WorkerOptions{
-		Credentials:  bed.Credentials{"demo": b.Credential("1", bed.Key), "other": b.Credential("1", bed.Key), "wrong": b.Credential("1", "wrong-key")},
+		Credentials: bed.Credentials{
+			"demo": b.Credential("1", bed.Key), "other": b.Credential("1", bed.Key), "wrong": b.Credential("1", "wrong-key"),
+			"each": ruled(b, wire.ApprovalPerRequest), "once": ruled(b, wire.ApprovalPerOperation),
+		},
 		DecisionKeys: g.keys,
 		Worker:       worker.Options{Identity: "recorder"},
 	})
