@@ -37,6 +37,8 @@ what you give instead.`, grantFlags),
 state by then, the table is right. --for and --requests grant time and requests besides.`, grantFlags, stateFlag),
 		a.decisionCommand(wire.DecisionUseCredential, "go on with another credential, or a new version of the same", `Use-credential answers a refused credential. Name another that the worker knows, or the same name once its version has
 changed. --for and --requests grant time and requests besides, where the escalation offers them.`, grantFlags, credentialFlag),
+		a.decisionCommand(wire.DecisionApproveRequest, "approve that a credential is used", `Approve-request answers a wait whose credential asks for approval: for the one status request that is due, or for all of the
+wait, as the worker's entry of the credential says. What is approved is shown first. It is no extension: it raises no limit.`),
 		a.decisionCommand(wire.DecisionCancel, "ask the provider once to cancel the job", `Cancel asks the provider to cancel the job, where its table documents how, and looks whether it did. It is possible while
 the wait is polling, too. To stop waiting and leave the job alone, use close, or cancel the workflow:
   temporal workflow cancel --workflow-id ID`),

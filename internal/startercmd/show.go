@@ -117,6 +117,9 @@ func writeOperation(to io.Writer, seen shown) error {
 		f.add("no use after", "%s", stamp(*business))
 	}
 	f.add("next", "%s", next(*view))
+	if rule := view.Approval; rule != "" && rule != wire.ApprovalNone {
+		f.add("approval", "%s", rule)
+	}
 	if view.Signing != nil {
 		f.add("decisions", "signed, by one of %s", strings.Join(view.Signing.KeyIDs, ", "))
 	}

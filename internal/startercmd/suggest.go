@@ -53,7 +53,7 @@ func wantedText(request wire.ExtensionRequest) string {
 // sensible is the offered option that changes least. A cancel may destroy what the job has done, so it is never the example.
 func sensible(open wire.EscalationView) (wire.Option, bool) {
 	kinds := []wire.DecisionKind{
-		wire.DecisionUseCredential, wire.DecisionExtend, wire.DecisionTreatAsPending, wire.DecisionAcceptResult, wire.DecisionClose,
+		wire.DecisionApproveRequest, wire.DecisionUseCredential, wire.DecisionExtend, wire.DecisionTreatAsPending, wire.DecisionAcceptResult, wire.DecisionClose,
 	}
 	if open.Reason == wire.ReasonUnknownState { // looking again helps only once the table is corrected
 		kinds = slices.Insert(kinds, 0, wire.DecisionTreatAsPending)

@@ -32,6 +32,7 @@ var reasonWords = map[wire.Reason]string{
 	wire.ReasonProviderExpired:           "The provider gave the job up",
 	wire.ReasonCancelUnconfirmed:         "The cancellation is not confirmed",
 	wire.ReasonHistoryReset:              "Somebody reset this wait",
+	wire.ReasonApprovalRequired:          "The credential may be used only with a person's approval",
 	wire.ReasonWaitCancelled:             "The waiting was stopped",
 }
 
@@ -51,6 +52,7 @@ var kindWords = map[wire.DecisionKind]string{
 	wire.DecisionAcceptResult:   "Accept the result",
 	wire.DecisionClose:          "Stop waiting",
 	wire.DecisionRefuse:         "Refuse",
+	wire.DecisionApproveRequest: "Approve",
 }
 
 func kindText(kind wire.DecisionKind) string {
@@ -63,6 +65,7 @@ func kindText(kind wire.DecisionKind) string {
 var refusalWords = map[wire.RefusalReason]string{
 	wire.RefusalUnparsable:      "The answer could not be read.",
 	wire.RefusalIncomplete:      "Something is missing in the answer.",
+	wire.RefusalNotSigned:       "The answer has no signature that counts.",
 	wire.RefusalDuplicate:       "This answer was applied before; sending it again changed nothing.",
 	wire.RefusalConflict:        "An answer with the same id but other content was applied before.",
 	wire.RefusalNotOpen:         "The question is not open any more.",
