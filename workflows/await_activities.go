@@ -94,20 +94,32 @@ func unanswered(err error) wire.PollResult {
 	}}
 }
 
-// neverLeft is why a request whose activity failed has not left; empty: it may have. An attempt that runs ends with its own
-// time-out before that of all attempts, since it starts before the deadline or sends nothing. One that is cancelled had not
+// neverLeft is why a request whose activity failed has not left; empty: it may have. The failure itself decides and not its
+// cause: a time-out of an attempt has the failure of the attempt before it as its cause. One that is cancelled had not
 // started: a started one is waited for.
 func neverLeft(err error) (why wire.NotSent, detail string) {
 	var timeout *temporal.TimeoutError
 	var application *temporal.ApplicationError
 	switch {
-	case errors.As(err, &timeout) && (timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START ||
-		timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE):
-		return wire.NotSentTooLate, "still in the task queue"
+	case errors.As(err, &timeout):
+		return neverTaken(timeout)
 	case errors.As(err, &application) && application.Type() == wire.ErrorHeldBack:
 		return wire.NotSentHeldBack, "not repeated"
 	case errors.As(err, new(*temporal.CanceledError)):
 		return wire.NotSentHeldBack, "withdrawn"
+	default:
+		return "", ""
+	}
+}
+
+// neverTaken tells a time-out that ends the waiting for a worker from that of an attempt. An attempt that runs ends with its
+// own time-out before that of all attempts, since it starts before the deadline or sends nothing.
+func neverTaken(timeout *temporal.TimeoutError) (why wire.NotSent, detail string) {
+	switch timeout.TimeoutType() {
+	case enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START, enumspb.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE:
+		return wire.NotSentTooLate, "still in the task queue"
+	case enumspb.TIMEOUT_TYPE_START_TO_CLOSE, enumspb.TIMEOUT_TYPE_HEARTBEAT, enumspb.TIMEOUT_TYPE_UNSPECIFIED:
+		return "", ""
 	default:
 		return "", ""
 	}

@@ -134,6 +134,11 @@ func TestLostRequestCountsAsSent(t *testing.T) {
 	for name, lost := range map[string]error{
 		"start-to-close time-out": temporal.NewTimeoutError(enumspb.TIMEOUT_TYPE_START_TO_CLOSE, nil),
 		"activity that panicked":  errors.New("panic"),
+		// A server puts the failure of the attempt before into the time-out of the one that came back.
+		"start-to-close time-out of a request that was held back before": temporal.NewTimeoutError(
+			enumspb.TIMEOUT_TYPE_START_TO_CLOSE, temporal.NewApplicationError("held back", wire.ErrorHeldBack)),
+		"heartbeat time-out of a request that was held back before": temporal.NewTimeoutError(
+			enumspb.TIMEOUT_TYPE_HEARTBEAT, temporal.NewApplicationError("held back", wire.ErrorHeldBack)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
