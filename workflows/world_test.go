@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -55,8 +56,9 @@ type world struct {
 	timers   []time.Duration
 	timerIDs map[string]bool
 	dropped  int
-	// askedKeys counts how often the trusted keys were asked for.
+	// askedKeys counts how often the trusted keys were asked for, beside the workflow; locked is for it and the keys.
 	askedKeys int
+	locked    sync.Mutex
 }
 
 func newWorld(t *testing.T, poll func(n int, request wire.PollRequest) (wire.PollResult, error)) *world {
@@ -95,6 +97,8 @@ func (w *world) registerActivities() {
 		return w.notify(request)
 	}, activity.RegisterOptions{Name: wire.ActivityNotify})
 	w.RegisterActivityWithOptions(func(context.Context) (wire.TrustedKeys, error) {
+		w.locked.Lock()
+		defer w.locked.Unlock()
 		w.askedKeys++
 		return wire.TrustedKeys{Keys: w.keys}, w.unreadable
 	}, activity.RegisterOptions{Name: wire.ActivityTrustedKeys})
