@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/jobwait/jobwait/internal/yamlfile"
 )
@@ -91,7 +92,7 @@ func (f File) Gate(path string, origin *url.URL, logger *slog.Logger) (Gate, err
 	if err != nil {
 		return nil, fmt.Errorf("access: %s: sign_in: oidc: client_secret: %w", path, err)
 	}
-	return NewOIDC(*f.SignIn.OIDC, secret, origin, logger)
+	return NewOIDC(*f.SignIn.OIDC, secret, origin, logger, time.Now)
 }
 
 // read reads a secret; where none is named it is empty.

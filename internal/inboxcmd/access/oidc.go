@@ -106,9 +106,9 @@ type OIDC struct {
 	provider *oidc.Provider // nil until it has answered once
 }
 
-// NewOIDC makes the gate. The provider is asked for its addresses when somebody first signs in, and again while it does
-// not answer.
-func NewOIDC(s OIDCSettings, secret string, origin *url.URL, logger *slog.Logger) (*OIDC, error) {
+// NewOIDC makes the gate of people who reach the inbox at an origin. The provider is asked for its addresses when somebody
+// first signs in, and again while it does not answer.
+func NewOIDC(s OIDCSettings, secret string, origin *url.URL, logger *slog.Logger, now func() time.Time) (*OIDC, error) {
 	if err := s.validate(); err != nil {
 		return nil, err
 	}
@@ -123,8 +123,8 @@ func NewOIDC(s OIDCSettings, secret string, origin *url.URL, logger *slog.Logger
 		return nil, err
 	}
 	return &OIDC{
-		settings: s, secret: secret, origin: origin, logger: logger, now: time.Now, sealer: sealer,
-		sessions: newSessions(s.life(), time.Now), limit: rate.NewLimiter(callbacksPerSecond, callbacksAtOnce),
+		settings: s, secret: secret, origin: origin, logger: logger, now: now, sealer: sealer,
+		sessions: newSessions(s.life(), now), limit: rate.NewLimiter(callbacksPerSecond, callbacksAtOnce),
 		client: &http.Client{Timeout: providerTimeout, Transport: boundedTransport{http.DefaultTransport}},
 	}, nil
 }

@@ -28,6 +28,9 @@ import (
 // Longest bounds what a test waits for; none needs half of it on an idle machine.
 const Longest = 90 * time.Second
 
+// Pause is how long to wait before something is looked at again.
+const Pause = 300 * time.Millisecond
+
 // Inbox is one that runs.
 type Inbox struct {
 	// URL is its origin.

@@ -95,6 +95,9 @@ func (s *Server) routes(assets *assets) http.Handler {
 	mux.HandleFunc("GET /live/waits/{id...}", s.forPeople(s.followWait))
 	mux.HandleFunc("GET /live/list/{tab}", s.forPeople(s.followList))
 	mux.Handle("GET /static/{version}/{name}", assets)
+	mux.HandleFunc("GET /", s.forPeople(func(w http.ResponseWriter, r *http.Request, who access.Person) {
+		s.fail(w, r, who, http.StatusNotFound, "There is no such page", "The address leads nowhere in the inbox.")
+	}))
 	s.options.Gate.Mount(mux, s.tell)
 
 	outer := http.NewServeMux()
