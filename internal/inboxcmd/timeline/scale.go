@@ -112,7 +112,11 @@ func (s scale) x(at time.Time) float64 {
 		if at.Before(stretch.from) {
 			break
 		}
-		x = stretch.x1 + (stretch.x2-stretch.x1)*min(share(at.Sub(stretch.from), stretch.length()), 1)
+		part := min(share(at.Sub(stretch.from), stretch.length()), 1)
+		if stretch.ahead { // minutes beside days stay apart
+			part = math.Sqrt(part)
+		}
+		x = stretch.x1 + (stretch.x2-stretch.x1)*part
 	}
 	return math.Round(x*10) / 10
 }

@@ -79,7 +79,7 @@ func TestAnswer(t *testing.T) {
 	}, decision)
 
 	after := ana.get(inbox.URL + sent.header.Get("Location"))
-	require.Contains(t, after.plain(), "The answer was applied now up to 16 requests until")
+	require.Contains(t, after.plain(), "now up to 16 requests until")
 	outcome, err := shared.Outcome(t.Context(), shared.Client.GetWorkflow(t.Context(), id, ""))
 	require.NoError(t, err)
 	require.Equal(t, wire.StatusSucceeded, outcome.Status)

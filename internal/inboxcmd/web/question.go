@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/jobwait/jobwait/internal/inboxcmd/access"
-	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -178,21 +177,23 @@ func optionOf(option wire.Option, view wire.OperationView, reason wire.Reason, s
 // grantFields are the fields of what an option may grant, each with what most people would begin with.
 func grantFields(option wire.Option, reason wire.Reason, d draft) []fieldView {
 	var out []fieldView
+	// Another credential needs no grant, and one would count as an extension.
+	grants := option.Kind != wire.DecisionUseCredential
 	if most := option.MaxSeconds; most > 0 {
-		minutes := min(15, float64(most)/60)
+		minutes := min(usualIf(grants, 15.0), float64(most)/60)
 		out = append(out, fieldView{
 			Name: fieldName(option.Kind, fieldSeconds), Kind: "time", Label: "New deadline, from now", Most: most,
 			Value: d.value(option.Kind, fieldSeconds, strconv.FormatFloat(minutes, 'g', 4, 64)), UnitName: fieldName(option.Kind, fieldUnit),
-			Unit: d.value(option.Kind, fieldUnit, unitMinutes), Hint: "at most " + operation.Span(time.Duration(most)*time.Second) + "; never earlier than the present one",
+			Unit: d.value(option.Kind, fieldUnit, unitMinutes), Hint: "at most " + span(time.Duration(most)*time.Second),
 		})
 	}
 	for _, number := range []struct {
 		field, label string
 		most, usual  int
 	}{
-		{fieldRequests, "More status requests", option.MaxStatusRequests, 4},
-		{fieldFailures, "More failures (5xx, no answer)", option.MaxTransportFailures, usualIf(reason == wire.ReasonTransportBudgetExhausted)},
-		{fieldRateLimited, "More rate limits (429)", option.MaxRateLimited, usualIf(reason == wire.ReasonRateLimited)},
+		{fieldRequests, "More status requests", option.MaxStatusRequests, usualIf(grants, 4)},
+		{fieldFailures, "More failures (5xx, no answer)", option.MaxTransportFailures, usualIf(reason == wire.ReasonTransportBudgetExhausted, 3)},
+		{fieldRateLimited, "More rate limits (429)", option.MaxRateLimited, usualIf(reason == wire.ReasonRateLimited, 3)},
 	} {
 		if number.most > 0 {
 			out = append(out, fieldView{
@@ -204,9 +205,10 @@ func grantFields(option wire.Option, reason wire.Reason, d draft) []fieldView {
 	return out
 }
 
-func usualIf(needed bool) int {
+// usualIf is what most people would begin with, where it is needed at all.
+func usualIf[N int | float64](needed bool, usual N) N {
 	if needed {
-		return 3
+		return usual
 	}
 	return 0
 }

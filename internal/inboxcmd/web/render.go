@@ -122,16 +122,18 @@ func stamp(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05") 
 
 // until is how long from now a time is, in words.
 func until(now, at time.Time) string {
-	switch away := at.Sub(now); {
-	case away >= 48*time.Hour:
-		return fmt.Sprintf("in %d days", int(away.Hours())/24)
-	case away >= 0:
-		return "in " + operation.Span(away)
-	case away > -48*time.Hour:
-		return operation.Span(-away) + " ago"
-	default:
-		return fmt.Sprintf("%d days ago", int(-away.Hours())/24)
+	if at.Before(now) {
+		return span(now.Sub(at)) + " ago"
 	}
+	return "in " + span(at.Sub(now))
+}
+
+// span is a duration in words, with days from two on.
+func span(d time.Duration) string {
+	if d >= 48*time.Hour {
+		return fmt.Sprintf("%d days", int(d.Hours())/24)
+	}
+	return operation.Span(d)
 }
 
 // number is a count with its thousands apart.

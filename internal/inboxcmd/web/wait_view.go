@@ -175,7 +175,7 @@ func noticeOf(found seen, said reply) *notice {
 	own, other := answered(found.story.Entries, said)
 	switch {
 	case own != nil && said.title == "":
-		return &notice{Tone: "good", Title: "The answer was applied", Text: own.Effect, Winner: own}
+		return &notice{Tone: "good", Title: "The answer was applied", Winner: own}
 	case said.title == "":
 		return nil
 	}
