@@ -61,9 +61,9 @@ func run(m *testing.M) (code int, err error) {
 		chromedp.NoFirstRun, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true))
 	defer end()
-	var leave context.CancelFunc
-	browser, leave = chromedp.NewContext(allocator)
+	opened, leave := chromedp.NewContext(allocator)
 	defer leave()
+	browser = opened
 	if err := chromedp.Do(browser); err != nil { // starts it
 		return 1, fmt.Errorf("%s: %w", path, err)
 	}
