@@ -14,6 +14,8 @@ import (
 	"github.com/jobwait/jobwait/internal/connect"
 	"github.com/jobwait/jobwait/internal/inboxcmd/access"
 	"github.com/jobwait/jobwait/internal/inboxcmd/web"
+	"github.com/jobwait/jobwait/signing"
+	"github.com/jobwait/jobwait/wire"
 )
 
 const usage = `inbox is a web page on which people see which waits ask for a decision, and answer them.
@@ -42,6 +44,7 @@ type config struct {
 	publicURL       string
 	addr            string
 	tlsCert, tlsKey string
+	signWith        string
 	logLevel        slog.Level
 	logFormat       string
 }
@@ -77,6 +80,7 @@ func (c *config) define(flags *pflag.FlagSet) {
 	flags.StringVar(&c.addr, "addr", defaultAddr, "`host:port` to listen on")
 	flags.StringVar(&c.tlsCert, "tls-cert", "", "`file` with the certificate, where the inbox itself speaks https")
 	flags.StringVar(&c.tlsKey, "tls-key", "", "`file` with its key")
+	flags.StringVar(&c.signWith, "sign-with", "", "`file` with the private key that signs answers, where workers want signed ones")
 	flags.TextVar(&c.logLevel, "log-level", &c.logLevel, "`level` from which on lines are logged: debug, info, warn, error")
 	flags.StringVar(&c.logFormat, "log-format", "text", "`format` of log lines: text, json")
 }
@@ -123,8 +127,28 @@ func (c *config) logger(stderr io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(stderr, options))
 }
 
-// options reads the access file, so that a fault in it is told before anything connects.
+// options reads the files, so that a fault in one is told before anything connects.
 func (c *config) options(logger *slog.Logger) (web.Options, error) {
+	options, err := c.people(logger)
+	if err == nil && c.signWith != "" {
+		options.Sign, err = c.signer()
+	}
+	return options, err
+}
+
+// signer signs for whoever signs in. A key that is somebody's own would sign for nobody else.
+func (c *config) signer() (func(wire.Decision) (wire.Decision, error), error) {
+	key, err := signing.ReadFile(c.signWith)
+	if err != nil {
+		return nil, err
+	}
+	if by := key.DecidedBy(); by != wire.AnyIdentity && (!c.local || by != c.as) {
+		return nil, fmt.Errorf("--sign-with %s: the key signs for %q alone; the inbox signs for whoever signs in and needs one for %q", c.signWith, by, wire.AnyIdentity)
+	}
+	return key.Sign, nil
+}
+
+func (c *config) people(logger *slog.Logger) (web.Options, error) {
 	if c.local {
 		gate, err := access.NewLocal(c.as)
 		return web.Options{Logger: logger, Gate: gate, Policy: access.Everything(c.as)}, err
@@ -145,9 +169,16 @@ func (c *config) options(logger *slog.Logger) (web.Options, error) {
 func (c *config) greeting(at net.Addr, origin *url.URL, server, namespace string) []string {
 	if c.local {
 		return []string{
-			fmt.Sprintf("inbox at http://%s, for Temporal at %s, namespace %s", at, server, namespace),
+			fmt.Sprintf("inbox at %s://%s, for Temporal at %s, namespace %s", c.scheme(), at, server, namespace),
 			fmt.Sprintf("local mode: whoever reaches the loopback of this machine decides as %q", c.as),
 		}
 	}
 	return []string{fmt.Sprintf("inbox for %s at %s, for Temporal at %s, namespace %s", origin, at, server, namespace)}
+}
+
+func (c *config) scheme() string {
+	if c.tlsCert != "" {
+		return "https"
+	}
+	return "http"
 }

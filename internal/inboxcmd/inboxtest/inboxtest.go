@@ -101,12 +101,18 @@ func Open(tb testing.TB, on *bed.Bed, gate Gate, policy access.Policy, change ..
 // Start begins a wait whose job answers by script.
 func Start(tb testing.TB, on *bed.Bed, job string, script waittest.JobScript, change ...func(*wire.Spec)) string {
 	tb.Helper()
+	return StartOn(tb, on, "", job, script, change...)
+}
+
+// StartOn begins one on a task queue.
+func StartOn(tb testing.TB, on *bed.Bed, queue, job string, script waittest.JobScript, change ...func(*wire.Spec)) string {
+	tb.Helper()
 	require.NoError(tb, on.Provider.Set(job, script))
 	spec := on.Spec(job)
 	for _, with := range change {
 		with(&spec)
 	}
-	run, err := jobwait.Start(tb.Context(), on.Client, spec, jobwait.StartOptions{})
+	run, err := jobwait.Start(tb.Context(), on.Client, spec, jobwait.StartOptions{TaskQueue: queue})
 	require.NoError(tb, err)
 	return run.GetID()
 }
@@ -115,11 +121,17 @@ func Start(tb testing.TB, on *bed.Bed, job string, script waittest.JobScript, ch
 func Asked(tb testing.TB, on *bed.Bed, job string, script waittest.JobScript, change ...func(*wire.Spec)) (id string, open wire.EscalationView) {
 	tb.Helper()
 	id = Start(tb, on, job, script, change...)
+	return id, Escalated(tb, on, id)
+}
+
+// Escalated returns once a wait asks.
+func Escalated(tb testing.TB, on *bed.Bed, id string) wire.EscalationView {
+	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), Longest)
 	defer cancel()
 	open, err := on.Escalated(ctx, on.Client.GetWorkflow(ctx, id, ""))
 	require.NoError(tb, err)
-	return id, open
+	return open
 }
 
 // Page is the address of a wait's page.

@@ -173,7 +173,7 @@ func (d *drawer) entry(i int, e wire.Entry) {
 		d.person(e, "decision "+e.Reason+by(e))
 	case wire.EventCancelSent:
 		d.person(e, "cancel sent: "+e.Detail)
-	case wire.EventExtensionRequested, wire.EventNudged:
+	case wire.EventExtensionRequested, wire.EventProposalLapsed, wire.EventNudged:
 		d.person(e, strings.ReplaceAll(string(e.Event), "_", " "))
 	case wire.EventClosed:
 		d.answered(e.At)

@@ -92,6 +92,13 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, who access.Perso
 		return
 	}
 	decision.DecidedBy = who.Name
+	if s.options.Sign != nil {
+		if decision, err = s.options.Sign(decision); err != nil {
+			log.ErrorContext(r.Context(), "cannot sign an answer", "error", err)
+			s.fail(w, r, who, http.StatusInternalServerError, "Your answer cannot be signed", "The log of the inbox says why. Nothing was sent.")
+			return
+		}
+	}
 	s.send(w, r, who, ref, decision, d, log)
 }
 

@@ -104,7 +104,7 @@ func (s *Server) filterForm(who access.Person, a ask) filterForm {
 	form := filterForm{Provider: a.provider, Account: a.account, Reason: a.reason, Used: a.provider != "" || a.account != "" || a.reason != ""}
 	form.Providers = s.options.Policy.ProvidersOf(who)
 	if a.tab != tabWaiting {
-		form.Reasons = wire.Reasons()
+		form.Reasons = append(wire.Reasons(), wire.ReasonExtensionRequested)
 	}
 	return form
 }

@@ -43,6 +43,8 @@ type question struct {
 	Forbidden []wire.DecisionKind
 	Comment   string
 	Wrong     string // the field that was wrong
+	// Unsigned says that answers have to be signed here, and that this inbox signs none.
+	Unsigned bool
 }
 
 // messageLine is a line of the message that people get: "requests: 3 of 8".
@@ -95,6 +97,10 @@ func (s *Server) question(who access.Person, found seen, open wire.EscalationVie
 		ID: open.ID, Proposal: open.Kind == wire.EscalationProposal, Reason: open.Reason, Detail: open.Detail, Headline: reasonText(open.Reason),
 		OpenedAt: open.OpenedAt, AnswerBy: open.WindowEndsAt, Lines: messageLines(open.Message), Comment: said.draft.comment, Wrong: said.field,
 	}
+	q.Unsigned = found.view.Signing != nil && s.options.Sign == nil
+	if open.Request != nil {
+		q.Headline = open.Request.RequestedBy + " asks for more"
+	}
 	raw := rawState(*found.view)
 	if q.About = said.sealed; q.About == "" {
 		q.About = s.newSlip(who, found.ref, open.ID, raw, now)
@@ -104,7 +110,7 @@ func (s *Server) question(who access.Person, found seen, open wire.EscalationVie
 			q.Forbidden = append(q.Forbidden, option.Kind)
 			continue
 		}
-		q.Options = append(q.Options, optionOf(option, *found.view, open.Reason, said))
+		q.Options = append(q.Options, optionOf(option, *found.view, open, said))
 	}
 	return q
 }
@@ -117,15 +123,13 @@ func rawState(view wire.OperationView) string {
 	return view.LastObservation.Job.RawState
 }
 
-// messageLines takes the message of a question apart. The options in it are left out: the form has them.
+// messageLines takes the message of a question apart. Its headline stands above, and its options are in the form.
 func messageLines(message string) []messageLine {
 	var out []messageLine
-	for i, line := range strings.Split(message, "\n") {
-		if i == 0 || strings.HasPrefix(line, "answer ") { // the headline stands above, the options follow
-			if i > 0 {
-				break
-			}
-			continue
+	lines := strings.Split(message, "\n")
+	for _, line := range lines[1:] {
+		if strings.HasSuffix(line, "; options:") {
+			break
 		}
 		name, text, ok := strings.Cut(line, ": ")
 		if !ok {
@@ -146,7 +150,7 @@ func safeLink(text string) string {
 }
 
 // optionOf is an option with a field for each thing that it may grant.
-func optionOf(option wire.Option, view wire.OperationView, reason wire.Reason, said reply) optionView {
+func optionOf(option wire.Option, view wire.OperationView, open wire.EscalationView, said reply) optionView {
 	d := said.draft
 	o := optionView{
 		Kind: option.Kind, Title: kindText(option.Kind), Text: capital(option.Text), Chosen: d.kind == option.Kind,
@@ -158,10 +162,10 @@ func optionOf(option wire.Option, view wire.OperationView, reason wire.Reason, s
 			Hint: "its name, as the worker knows it; the same name if its version has changed",
 		})
 	}
-	o.Fields = append(o.Fields, grantFields(option, reason, d)...)
+	o.Fields = append(o.Fields, grantFields(option, open, d)...)
 	if view.Limits.BusinessDeadlineAt != nil && option.MaxSeconds > 0 {
 		value := ""
-		if d.value(option.Kind, fieldBusiness, "") == "yes" || d.kind == "" && reason == wire.ReasonBusinessDeadlineExceeded {
+		if d.value(option.Kind, fieldBusiness, "") == "yes" || d.kind == "" && open.Reason == wire.ReasonBusinessDeadlineExceeded {
 			value = "yes"
 		}
 		o.Fields = append(o.Fields, fieldView{
@@ -175,15 +179,14 @@ func optionOf(option wire.Option, view wire.OperationView, reason wire.Reason, s
 }
 
 // grantFields are the fields of what an option may grant, each with what most people would begin with.
-func grantFields(option wire.Option, reason wire.Reason, d draft) []fieldView {
+func grantFields(option wire.Option, open wire.EscalationView, d draft) []fieldView {
 	var out []fieldView
-	// Another credential needs no grant, and one would count as an extension.
-	grants := option.Kind != wire.DecisionUseCredential
+	usual := usualGrant(option.Kind, open)
 	if most := option.MaxSeconds; most > 0 {
-		minutes := min(usualIf(grants, 15.0), float64(most)/60)
+		minutes := float64(min(usual.Seconds, most)) / 60
 		out = append(out, fieldView{
 			Name: fieldName(option.Kind, fieldSeconds), Kind: "time", Label: "New deadline, from now", Most: most,
-			Value: d.value(option.Kind, fieldSeconds, strconv.FormatFloat(minutes, 'g', 4, 64)), UnitName: fieldName(option.Kind, fieldUnit),
+			Value: d.value(option.Kind, fieldSeconds, strconv.FormatFloat(minutes, 'f', -1, 64)), UnitName: fieldName(option.Kind, fieldUnit),
 			Unit: d.value(option.Kind, fieldUnit, unitMinutes), Hint: "at most " + span(time.Duration(most)*time.Second),
 		})
 	}
@@ -191,9 +194,9 @@ func grantFields(option wire.Option, reason wire.Reason, d draft) []fieldView {
 		field, label string
 		most, usual  int
 	}{
-		{fieldRequests, "More status requests", option.MaxStatusRequests, usualIf(grants, 4)},
-		{fieldFailures, "More failures (5xx, no answer)", option.MaxTransportFailures, usualIf(reason == wire.ReasonTransportBudgetExhausted, 3)},
-		{fieldRateLimited, "More rate limits (429)", option.MaxRateLimited, usualIf(reason == wire.ReasonRateLimited, 3)},
+		{fieldRequests, "More status requests", option.MaxStatusRequests, usual.StatusRequests},
+		{fieldFailures, "More failures (5xx, no answer)", option.MaxTransportFailures, usual.TransportFailures},
+		{fieldRateLimited, "More rate limits (429)", option.MaxRateLimited, usual.RateLimited},
 	} {
 		if number.most > 0 {
 			out = append(out, fieldView{
@@ -205,12 +208,23 @@ func grantFields(option wire.Option, reason wire.Reason, d draft) []fieldView {
 	return out
 }
 
-// usualIf is what most people would begin with, where it is needed at all.
-func usualIf[N int | float64](needed bool, usual N) N {
-	if needed {
-		return usual
+// usualGrant is what was asked for, else what most people would begin with. Another credential needs no grant, and one
+// would count as an extension.
+func usualGrant(kind wire.DecisionKind, open wire.EscalationView) wire.Decision {
+	switch {
+	case open.Request != nil:
+		return wire.Decision{Seconds: open.Request.Seconds, StatusRequests: open.Request.StatusRequests}
+	case kind == wire.DecisionUseCredential:
+		return wire.Decision{}
 	}
-	return 0
+	usual := wire.Decision{Seconds: 900, StatusRequests: 4}
+	switch open.Reason { //nolint:exhaustive // the two that want a budget of their own
+	case wire.ReasonTransportBudgetExhausted:
+		usual.TransportFailures = 3
+	case wire.ReasonRateLimited:
+		usual.RateLimited = 3
+	}
+	return usual
 }
 
 func thousands(n int) string { return number(int64(n)) }

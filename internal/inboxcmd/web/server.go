@@ -17,6 +17,7 @@ import (
 	"github.com/jobwait/jobwait/internal/inboxcmd/access"
 	"github.com/jobwait/jobwait/internal/inboxcmd/listing"
 	"github.com/jobwait/jobwait/internal/waits"
+	"github.com/jobwait/jobwait/wire"
 )
 
 const (
@@ -39,6 +40,8 @@ type Options struct {
 	// Origin is scheme and host under which people reach the inbox. Requests for another host are refused. Nil: the names
 	// of loopback, on any port.
 	Origin *url.URL
+	// Sign signs a decision before it is sent, where workers want that. Nil: decisions are not signed.
+	Sign func(wire.Decision) (wire.Decision, error)
 	// Logger receives who answered what, and what was refused to whom.
 	Logger *slog.Logger
 }

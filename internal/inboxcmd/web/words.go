@@ -34,6 +34,7 @@ var reasonWords = map[wire.Reason]string{
 	wire.ReasonHistoryReset:              "Somebody reset this wait",
 	wire.ReasonApprovalRequired:          "The credential may be used only with a person's approval",
 	wire.ReasonWaitCancelled:             "The waiting was stopped",
+	wire.ReasonExtensionRequested:        "More is asked for",
 }
 
 // reasonText is a reason in words; one of a later version in its own.
@@ -65,7 +66,7 @@ func kindText(kind wire.DecisionKind) string {
 var refusalWords = map[wire.RefusalReason]string{
 	wire.RefusalUnparsable:      "The answer could not be read.",
 	wire.RefusalIncomplete:      "Something is missing in the answer.",
-	wire.RefusalNotSigned:       "The answer has no signature that counts.",
+	wire.RefusalNotSigned:       "The worker wants answers that are signed by a key it trusts.",
 	wire.RefusalDuplicate:       "This answer was applied before; sending it again changed nothing.",
 	wire.RefusalConflict:        "An answer with the same id but other content was applied before.",
 	wire.RefusalNotOpen:         "The question is not open any more.",
@@ -117,6 +118,7 @@ var signs = map[wire.Event]string{
 	wire.EventCancelSent:         "asked the provider to cancel",
 	wire.EventExtensionRequested: "more was asked for",
 	wire.EventNudged:             "nudged",
+	wire.EventProposalLapsed:     "the request lapsed",
 }
 
 // sentenceOf makes a word of the wire readable: "approve_request" becomes "Approve request".
