@@ -53,7 +53,7 @@ var kindWords = map[wire.DecisionKind]string{
 	wire.DecisionAcceptResult:   "Accept the result",
 	wire.DecisionClose:          "Stop waiting",
 	wire.DecisionRefuse:         "Refuse",
-	wire.DecisionApproveRequest: "Approve",
+	wire.DecisionApproveRequest: "Approve the request",
 }
 
 func kindText(kind wire.DecisionKind) string {
