@@ -59,7 +59,7 @@ func TestPluginRegistersEverythingWhenTheWorkerStarts(t *testing.T) {
 	err := plugin(t).StartWorker(t.Context(), worker.PluginStartWorkerOptions{WorkerRegistry: registry},
 		func(context.Context, worker.PluginStartWorkerOptions) error { return started })
 	require.ErrorIs(t, err, started)
-	require.Equal(t, []string{wire.WorkflowAwaitJob, wire.WorkflowFetchResult}, registry.workflows)
+	require.Equal(t, []string{wire.WorkflowAwaitJob, wire.WorkflowFetchResult, wire.WorkflowTellPeople}, registry.workflows)
 	require.ElementsMatch(t, []string{
 		wire.ActivityPrepare, wire.ActivityPollStatus, wire.ActivityCancelAtProvider, wire.ActivityNotify, wire.ActivityTrustedKeys,
 		wire.ActivityFetchResult,

@@ -66,7 +66,7 @@ func (a *Activities) know(spec wire.Spec) (operation.Knowledge, error) {
 	advice := table.Advice()
 	return operation.Knowledge{
 		Table: facts, Advice: advice.Schedule, FloorSeconds: advice.FloorSeconds, CapSeconds: advice.CapSeconds,
-		RetentionSeconds: int64(advice.RetentionSeconds), Policy: a.policy.of(spec.Provider, spec.Account),
+		RetentionSeconds: int64(advice.RetentionSeconds), TellDecisions: true, Policy: a.policy.of(spec.Provider, spec.Account),
 	}, nil
 }
 

@@ -87,19 +87,12 @@ func (o *Operation) lastJob() *wire.JobFact {
 	return o.rec.LastObservation.Job
 }
 
-// lastWords is how long the end of a wait holds for messages about questions that are answered by then. They are under way
-// already, and the server turns down an end that crosses with their delivery.
-const lastWords = 15 * time.Second
-
 // finish waits for the word on how it ended and, for a while, for the messages before it; then it closes.
 func (o *Operation) finish(now time.Time) Command {
-	const summary = "telling people how it ended"
-	if slices.ContainsFunc(o.rec.Notifications, func(n wire.Notification) bool { return n.Kind == wire.NotifyClosed }) {
-		return Wait{Summary: summary}
+	if until, wait := o.lastWords(now); wait {
+		return Wait{Until: until, Summary: "telling people how it ended"}
 	}
-	if until := o.rec.Outcome.ClosedAt.Add(lastWords); len(o.rec.Notifications) > 0 && now.Before(until) {
-		return Wait{Until: until, Summary: summary}
-	}
+	o.giveUpTelling(now)
 	outcome := *o.rec.Outcome
 	o.note(wire.Entry{At: now, Event: wire.EventClosed, Reason: closedReason(outcome), Detail: outcome.Detail})
 	outcome.Notes = slices.Clone(o.rec.Notes)

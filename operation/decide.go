@@ -371,7 +371,9 @@ func (o *Operation) apply(now time.Time, d wire.Decision, recorded []byte) {
 	}
 	o.grantLimits(now, d)
 	o.note(wire.Entry{At: now, Event: wire.EventDecisionApplied, Decision: recorded, Reason: string(d.Kind)})
+	question := o.Question()
 	o.carryOut(now, d)
+	o.tellDecided(now, d, question)
 }
 
 // grantLimits raises the limits before the decision is noted, so that its entry shows what holds from here on.

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/jobwait/jobwait/wire"
@@ -150,36 +149,4 @@ func (o *Operation) lapse(now time.Time) {
 	o.decided(now, closeStatus(open.Reason), open.Reason, open.Detail)
 	o.rec.Outcome.Undecided = true
 	o.tell(now, wire.NotifyClosed)
-}
-
-// tell queues a notification; it is delivered beside the wait and never holds it up.
-func (o *Operation) tell(now time.Time, kind wire.NotificationKind) {
-	briefing := o.Briefing(now)
-	about := o.rec.Prepared.Spec.OperationID
-	if open := asked(briefing); open != nil {
-		about = open.ID
-	}
-	o.rec.Notifications = append(o.rec.Notifications, wire.Notification{
-		ID:       about + "/" + string(kind) + "/" + strconv.Itoa(o.rec.AuditSeq),
-		Kind:     kind,
-		Briefing: briefing,
-	})
-}
-
-func (o *Operation) deliver() Command {
-	next := o.rec.Notifications[o.delivering]
-	o.delivering++
-	return Notify{Request: wire.NotifyRequest{Notification: next}, Closing: o.rec.Outcome != nil}
-}
-
-// Notified takes in that the notification with this id was delivered, or was given up with a word that says why.
-func (o *Operation) Notified(now time.Time, id, failure string) {
-	for i, pending := range o.rec.Notifications {
-		if pending.ID == id && i < o.delivering {
-			o.rec.Notifications = append(o.rec.Notifications[:i:i], o.rec.Notifications[i+1:]...)
-			o.delivering--
-			o.note(wire.Entry{At: now, Event: wire.EventNotified, Reason: string(pending.Kind), Detail: failure})
-			return
-		}
-	}
 }

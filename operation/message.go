@@ -16,7 +16,10 @@ import (
 func Message(b wire.Briefing) string {
 	var text strings.Builder
 	line := func(format string, args ...any) { text.WriteString(oneLine(fmt.Sprintf(format, args...)) + "\n") }
-	line("%s", headline(b))
+	line("%s", Headline(b))
+	if b.Decided != nil {
+		decidedLines(line, b)
+	}
 	line("operation: %s", b.OperationID)
 	line("job: %s at %s, account %s", b.ProviderJobID, b.Provider, b.Account)
 	line("last state: %s", stateText(b.RawState, b.Category))
@@ -68,18 +71,19 @@ func questionLines(line func(string, ...any), b wire.Briefing, open wire.Escalat
 	}
 }
 
-func headline(b wire.Briefing) string {
+// Headline is the first line of Message: where the wait stands, or what was decided.
+func Headline(b wire.Briefing) string {
 	switch {
+	case b.Decided != nil:
+		return oneLine(fmt.Sprintf("decided: %s by %s", b.Decided.Decision.Kind, b.Decided.Decision.DecidedBy))
 	case b.Proposal != nil:
 		return b.Proposal.Request.RequestedBy + " asks for more; waiting goes on meanwhile"
 	case b.Escalation != nil:
 		return "stopped waiting: " + reasonText(b.Escalation.Reason, b.Escalation.Detail)
 	case b.Outcome != nil && b.Outcome.Undecided:
 		return fmt.Sprintf("closed %s, nobody decided: %s", b.Outcome.Status, reasonText(b.Outcome.Reason, b.Outcome.Detail))
-	case b.Outcome != nil && b.Outcome.Reason == "":
-		return "closed " + string(b.Outcome.Status)
 	case b.Outcome != nil:
-		return fmt.Sprintf("closed %s: %s", b.Outcome.Status, reasonText(b.Outcome.Reason, b.Outcome.Detail))
+		return "closed " + closedText(*b.Outcome)
 	default:
 		return string(b.Phase)
 	}

@@ -18,6 +18,8 @@ type Operation struct {
 
 	// inFlight is the one request to the provider that has not been answered yet.
 	inFlight flight
+	// lastNotice is what came of the last message to people in this run; nil: there was none.
+	lastNotice *wire.NoticeView
 	// delivering counts the notifications at the head of the record's list that the shell has in hand.
 	delivering int
 	// startBy is the deadline that the status request in flight was given.
@@ -65,6 +67,9 @@ type Notify struct {
 	Request wire.NotifyRequest
 	// Closing says that the wait is decided and ends when this is delivered or given up.
 	Closing bool
+	// HandOver says that a workflow of its own delivers it, so that the end is not held up. It is notified as soon as that
+	// workflow has started.
+	HandOver bool
 }
 
 // LearnKeys asks for the keys that are trusted now. The shell does nothing else until it has reported them to KeysLearned.
@@ -134,6 +139,9 @@ func (o *Operation) Next(now time.Time) Command {
 		return LearnKeys{}
 	case o.delivering < len(o.rec.Notifications):
 		return o.deliver()
+	case o.rec.Outcome != nil && o.endUntold():
+		o.tellEnd(now)
+		return o.Next(now)
 	case o.rec.Outcome != nil:
 		return o.finish(now)
 	case o.inFlight != nothing:

@@ -48,7 +48,9 @@ type Knowledge struct {
 	CapSeconds   int
 	// RetentionSeconds is how long the provider keeps a job; 0: not known.
 	RetentionSeconds int64
-	Policy           Policy
+	// TellDecisions: people are told of decisions and ends, too.
+	TellDecisions bool
+	Policy        Policy
 }
 
 // Policy caps what a spec may ask for (R29). Zero values cap nothing.
@@ -240,6 +242,7 @@ func snapshot(spec wire.Spec, known Knowledge) (wire.Prepared, error) {
 		ReminderSeconds:       *spec.Escalation.ReminderSeconds,
 		Grants:                capGrants(StandardGrants(), known.Policy.Grants),
 		Table:                 known.Table,
+		TellDecisions:         known.TellDecisions,
 	}, nil
 }
 

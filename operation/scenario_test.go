@@ -93,7 +93,11 @@ func (p *playedScript) tell(command operation.Command) {
 	case operation.SendCancel:
 		p.sayf("  > %s send the cancel request", clock)
 	case operation.Notify:
-		p.sayf("  > %s tell people: %s", clock, command.Request.Notification.Kind)
+		handed := ""
+		if command.HandOver {
+			handed = ", by a workflow of its own"
+		}
+		p.sayf("  > %s tell people: %s%s", clock, command.Request.Notification.Kind, handed)
 	case operation.Wait:
 		if !command.Until.IsZero() && !command.Until.Equal(p.alarmFor) {
 			p.sayf("  > %s wait until %s: %s", clock, command.Until.Format("15:04:05.000"), command.Summary)

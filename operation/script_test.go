@@ -116,6 +116,8 @@ func (s *script) add(t *testing.T, l line) {
 		s.addTable(t, l)
 	case "reset":
 		s.reset = l.word(1)
+	case "tell":
+		s.known.TellDecisions = l.word(1) == "decisions"
 	case "answer":
 		s.answers = append(s.answers, plannedAnswer(t, l.rest(1)))
 	case "cancel-answer":

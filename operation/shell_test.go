@@ -130,7 +130,7 @@ func (s *shell) carryOut(t *testing.T, command operation.Command) (closed bool) 
 		result, latency := s.canceller(s.now, command.Request)
 		s.request = &pending{s.now.Add(latency), func() { s.op.CancelAnswered(s.now, result) }}
 	case operation.Notify:
-		s.notify(command.Request.Notification)
+		s.notify(command)
 	case operation.LearnKeys:
 		s.asked++
 		var keys []wire.DecisionKey
@@ -154,10 +154,14 @@ func (s *shell) send(request wire.PollRequest) {
 	s.request = &pending{s.now.Add(latency), func() { s.op.StatusAnswered(s.now, result) }}
 }
 
-func (s *shell) notify(notification wire.Notification) {
+func (s *shell) notify(command operation.Notify) {
+	notification := command.Request.Notification
 	s.notified = append(s.notified, notification)
 	failure, latency := "", time.Second
-	if s.notifier != nil {
+	switch {
+	case command.HandOver: // the workflow that takes it has started
+		failure, latency = operation.NoticeHandedOver("told"), 50*time.Millisecond
+	case s.notifier != nil:
 		failure, latency = s.notifier(notification)
 	}
 	s.notices = append(s.notices, pending{

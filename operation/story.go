@@ -115,7 +115,7 @@ func peopleSentence(e wire.Entry) string {
 	case wire.EventCancelSent:
 		return "asked the provider to cancel: " + e.Detail
 	case wire.EventNotified:
-		return notifiedSentence(e)
+		return NoticeText(wire.NotificationKind(e.Reason), e.Detail)
 	case wire.EventClosed:
 		return "closed " + reasonText(wire.Reason(e.Reason), e.Detail)
 	case wire.EventNudged:
@@ -159,13 +159,6 @@ func nudgedSentence(e wire.Entry) string {
 	default:
 		return "nudged by " + e.Detail + ": " + e.Reason
 	}
-}
-
-func notifiedSentence(e wire.Entry) string {
-	if e.Detail != "" {
-		return fmt.Sprintf("could not tell people (%s): %s", e.Reason, e.Detail)
-	}
-	return fmt.Sprintf("told people (%s)", e.Reason)
 }
 
 // by names who decided, as the payload has it; without a signature that counts it is a name and no more.

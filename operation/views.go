@@ -43,7 +43,7 @@ func (o *Operation) View(now time.Time) wire.OperationView {
 	view := wire.OperationView{
 		Spec: o.rec.Prepared.Spec, Limits: o.rec.Limits, Counters: o.rec.Counters,
 		Answers: maps.Clone(o.rec.Answers), Phase: o.rec.Phase, LastObservation: o.rec.LastObservation,
-		Approval: o.rec.Approval, Signing: o.signingView(),
+		Approval: o.rec.Approval, Signing: o.signingView(), Notice: o.Notice(),
 	}
 	if o.rec.Escalation != nil {
 		view.Escalation = o.EscalationView(now)

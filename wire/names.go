@@ -4,6 +4,9 @@ package wire
 const (
 	// WorkflowAwaitJob is the workflow type: one execution waits for one external job.
 	WorkflowAwaitJob = "AwaitJob"
+	// WorkflowTellPeople is the workflow type of a message about the end of a wait, which must not hold the end up: its input
+	// is a NotifyRequest, its result a NotifyResult. Waits start it; nobody else needs to.
+	WorkflowTellPeople = "TellPeople"
 	// DefaultTaskQueue is the task queue of the stock worker and of the starter unless told otherwise.
 	DefaultTaskQueue = "jobwait"
 
@@ -39,6 +42,9 @@ const (
 	// ErrorRequestRefused is the type of the application error of an extension request that opened no proposal; its detail is
 	// a Refusal.
 	ErrorRequestRefused = "RequestRefused"
+	// ErrorNotDelivered is the type of the application error of a notification that some channel has not taken; its detail is
+	// a NotifyResult.
+	ErrorNotDelivered = "NotDelivered"
 )
 
 // Activity types.

@@ -46,6 +46,9 @@ type Prepared struct {
 	// HoldBack says that requests may be held back before they are sent, and are then repeated by the server. Absent: each
 	// request has one attempt.
 	HoldBack bool `json:"hold_back,omitempty"`
+	// TellDecisions says that people are told of decisions, too, and of the end of a wait that they were asked about. A wait
+	// that was prepared before this was known tells of escalations, reminders, and closing without an answer alone.
+	TellDecisions bool `json:"tell_decisions,omitempty"`
 	// ResetRunID is set when prepare found its run to be a reset.
 	ResetRunID string   `json:"reset_run_id,omitempty"`
 	Notes      []string `json:"notes,omitempty"`

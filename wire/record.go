@@ -78,6 +78,8 @@ type Record struct {
 	Notifications []Notification `json:"notifications,omitempty"`
 	// Outcome is set when the wait is decided.
 	Outcome *Outcome `json:"outcome,omitempty"`
+	// EndTold says that people were told how the wait ended, or need not be (with Prepared.TellDecisions alone).
+	EndTold bool `json:"end_told,omitempty"`
 
 	AuditSeq  int    `json:"audit_seq"`
 	AuditHead string `json:"audit_head"`
@@ -144,11 +146,14 @@ const (
 	NotifyReminded  NotificationKind = "reminded"
 	NotifyClosed    NotificationKind = "closed"   // closed without a person's answer
 	NotifyProposed  NotificationKind = "proposed" // a caller asks for more, polling goes on
+	NotifyDecided   NotificationKind = "decided"  // a decision was applied
+	NotifyEnded     NotificationKind = "ended"    // ended by itself after people had been asked
 )
 
 // Notification is the typed content of a message to people; whoever delivers it renders the words.
 type Notification struct {
-	// ID is an idempotency key: <id of the escalation, the proposal or the operation>/<kind>/<n>.
+	// ID is an idempotency key: <id of the escalation or the proposal>/<kind>/<n>. Where none is spoken of, the id of a zeroth
+	// escalation stands in its place.
 	ID       string           `json:"id"`
 	Kind     NotificationKind `json:"kind"`
 	Briefing Briefing         `json:"briefing"`
@@ -180,18 +185,15 @@ type Briefing struct {
 	// Proposal is never set beside an escalation.
 	Proposal *Proposal `json:"proposal,omitempty"`
 	// Signed says that the answer must be signed by a trusted key.
-	Signed  bool     `json:"signed,omitempty"`
+	Signed bool `json:"signed,omitempty"`
+	// Decided is the decision that NotifyDecided tells of.
+	Decided *Decided `json:"decided,omitempty"`
 	Outcome *Outcome `json:"outcome,omitempty"`
 }
 
 // TrustedKeys is what ActivityTrustedKeys answers: the keys that the worker trusts at this moment.
 type TrustedKeys struct {
 	Keys []DecisionKey `json:"keys"`
-}
-
-// NotifyRequest asks Notify to tell people.
-type NotifyRequest struct {
-	Notification Notification `json:"notification"`
 }
 
 // Outcome is the result of a wait that was decided.

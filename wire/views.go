@@ -20,6 +20,8 @@ type OperationView struct {
 	Escalation *EscalationView `json:"escalation"`
 	// Proposal is what a caller asks for while polling goes on. Null: nothing; never set beside an escalation.
 	Proposal *EscalationView `json:"proposal"`
+	// Notice is the latest notification of this run: whether people could be told. Null: there was none.
+	Notice *NoticeView `json:"notice,omitempty"`
 }
 
 // EscalationView answers QueryEscalation: the open escalation or proposal with its message in words.

@@ -17,11 +17,6 @@ const (
 	answerSlack = 5 * time.Second
 	// prepareTimeout bounds one attempt of prepare; it is repeated until it has an answer, for it sends nothing.
 	prepareTimeout = 30 * time.Second
-	// noticeAttempt bounds one attempt to tell people, noticeTimeout all of them; the last word of a wait is given less,
-	// because its outcome waits for it.
-	noticeAttempt        = time.Minute
-	noticeTimeout        = time.Hour
-	closingNoticeTimeout = 2 * time.Minute
 	// keysAttempt bounds one attempt to learn the trusted keys, keysTimeout all of them: less than a workflow task may take.
 	keysAttempt = 2 * time.Second
 	keysTimeout = 5 * time.Second
@@ -146,53 +141,6 @@ func (a *await) cancelAtProvider(command operation.SendCancel) {
 		}
 		a.op.CancelAnswered(workflow.Now(a.ctx), result)
 	}
-}
-
-// notice is a message to people that is being delivered.
-type notice struct {
-	id     string
-	future workflow.Future
-}
-
-func (a *await) notify(command operation.Notify) {
-	timeout := noticeTimeout
-	if command.Closing {
-		timeout = closingNoticeTimeout
-	}
-	ctx := workflow.WithActivityOptions(a.ctx, workflow.ActivityOptions{
-		StartToCloseTimeout:    noticeAttempt,
-		ScheduleToCloseTimeout: timeout,
-		Summary:                "tell people: " + string(command.Request.Notification.Kind),
-	})
-	a.notices = append(a.notices, notice{
-		id:     command.Request.Notification.ID,
-		future: workflow.ExecuteActivity(ctx, wire.ActivityNotify, command.Request),
-	})
-}
-
-func (a *await) noticeReady() bool {
-	for _, notice := range a.notices {
-		if notice.future.IsReady() {
-			return true
-		}
-	}
-	return false
-}
-
-func (a *await) takeNotices() {
-	var pending []notice
-	for _, notice := range a.notices {
-		if !notice.future.IsReady() {
-			pending = append(pending, notice)
-			continue
-		}
-		failure := ""
-		if err := notice.future.Get(a.ctx, nil); err != nil {
-			failure = "not delivered"
-		}
-		a.op.Notified(workflow.Now(a.ctx), notice.id, failure)
-	}
-	a.notices = pending
 }
 
 // learnKeys records which keys are trusted at this moment. It is a local activity, so that the question and its keys become

@@ -15,4 +15,5 @@ type Registry interface {
 func Register(registry Registry) {
 	registry.RegisterWorkflowWithOptions(AwaitJob, workflow.RegisterOptions{Name: wire.WorkflowAwaitJob})
 	registry.RegisterWorkflowWithOptions(FetchResult, workflow.RegisterOptions{Name: wire.WorkflowFetchResult})
+	registry.RegisterWorkflowWithOptions(TellPeople, workflow.RegisterOptions{Name: wire.WorkflowTellPeople})
 }
