@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/jobwait/jobwait/internal/yamlfile"
@@ -35,9 +32,9 @@ type credentialsDocument struct {
 }
 
 type credentialEntry struct {
+	yamlfile.Place `yaml:",inline"`
+
 	Version   string   `yaml:"version"`
-	Env       string   `yaml:"env"`
-	File      string   `yaml:"file"`
 	Origins   []string `yaml:"origins"`
 	Providers []string `yaml:"providers"`
 	Accounts  []string `yaml:"accounts"`
@@ -100,8 +97,8 @@ type parsedFile struct {
 }
 
 func (f CredentialsFile) credential(name string, entry credentialEntry) (Credential, error) {
-	if (entry.Env == "") == (entry.File == "") {
-		return Credential{}, fmt.Errorf("credentials: %q: exactly one of env and file says where the value is", name)
+	if err := entry.Validate(); err != nil {
+		return Credential{}, fmt.Errorf("credentials: %q: %w", name, err)
 	}
 	credential := Credential{
 		Version: entry.Version, Origins: slices.Clone(entry.Origins), Providers: slices.Clone(entry.Providers),
@@ -116,25 +113,13 @@ func (f CredentialsFile) credential(name string, entry credentialEntry) (Credent
 }
 
 func (f CredentialsFile) secret(name string, entry credentialEntry) (Secret, error) {
-	value, place, err := f.value(entry)
+	value, err := entry.Read(string(f))
 	if err != nil {
-		return Secret{}, fmt.Errorf("credentials: %q: %s cannot be read", name, place)
+		return Secret{}, fmt.Errorf("credentials: %q: %s cannot be read", name, entry.Place)
 	}
 	secret, err := NewSecret(value)
 	if err != nil {
-		return Secret{}, fmt.Errorf("credentials: %q: %s: %w", name, place, err)
+		return Secret{}, fmt.Errorf("credentials: %q: %s: %w", name, entry.Place, err)
 	}
 	return secret, nil
-}
-
-func (f CredentialsFile) value(entry credentialEntry) (value, place string, err error) {
-	if entry.Env != "" {
-		return os.Getenv(entry.Env), "env " + entry.Env, nil
-	}
-	path := entry.File
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(string(f)), path)
-	}
-	data, err := yamlfile.ReadBounded(path)
-	return strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r"), "file " + entry.File, err
 }

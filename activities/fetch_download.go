@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jobwait/jobwait/internal/netfail"
 	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -252,7 +253,7 @@ func (d *download) take(piece []byte, to io.Writer) error {
 
 // resume asks for the rest after a connection broke.
 func (d *download) resume(ctx context.Context, broke error) error {
-	detail := transportDetail(ctx, withoutURL(broke))
+	detail := netfail.Word(ctx, withoutURL(broke))
 	if d.wentQuiet(ctx) {
 		detail = wire.TransportTimeout
 	}

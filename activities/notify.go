@@ -3,24 +3,94 @@ package activities
 import (
 	"context"
 	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
 )
 
-// Notifier tells people of an escalation, a reminder, or a wait that closed without asking. It may be called again for a
-// notification that it delivered already, if the worker was lost meanwhile: Notification.ID is the idempotency key.
-// Its errors stand in history and in logs, so they hold no secret (the URL of a webhook is one).
+// Notifier tells people of an escalation, a reminder, a decision, or the end of a wait that they have to do with. It may be
+// called again for a notification that it delivered already, if the worker was lost meanwhile: Notification.ID is the
+// idempotency key. Its errors stand in history and in logs, so they hold no secret (the URL of a webhook is one).
 type Notifier interface {
 	Notify(ctx context.Context, notification wire.Notification) error
 }
 
-// Notify hands the notification to the worker's Notifier.
-func (a *Activities) Notify(ctx context.Context, request wire.NotifyRequest) error {
-	if err := a.notifier.Notify(ctx, request.Notification); err != nil {
-		return withoutURL(err)
+// ChannelNotifier is a Notifier that reaches people in several ways. Notify calls Deliver in place of the Notifier's own
+// method, and again later as long as a channel is pending; what one attempt delivered, no other delivers again.
+type ChannelNotifier interface {
+	Notifier
+	// Deliver tries every channel that before does not show as delivered or refused and whose time has come, and gives the
+	// state of all of them. progress, which is safe for concurrent use, is told of every channel that is through, so that the
+	// loss of the worker repeats as little as possible.
+	Deliver(ctx context.Context, notification wire.Notification, before wire.NotifyResult, progress func(wire.NotifyResult)) wire.NotifyResult
+}
+
+// Notify hands the notification to the worker's Notifier. The error of a channel that has not taken it is of the type
+// wire.ErrorNotDelivered.
+func (a *Activities) Notify(ctx context.Context, request wire.NotifyRequest) (wire.NotifyResult, error) {
+	if channels, ok := a.notifier.(ChannelNotifier); ok {
+		return deliver(ctx, channels, request.Notification)
 	}
-	return nil
+	if err := a.notifier.Notify(ctx, request.Notification); err != nil {
+		return wire.NotifyResult{}, withoutURL(err)
+	}
+	return wire.NotifyResult{}, nil
+}
+
+// deliver makes one attempt. Heartbeats carry what it delivered to the next one: they survive its failure and the loss of its
+// worker.
+func deliver(ctx context.Context, channels ChannelNotifier, notification wire.Notification) (wire.NotifyResult, error) {
+	var before wire.NotifyResult
+	if activity.HasHeartbeatDetails(ctx) {
+		if err := activity.GetHeartbeatDetails(ctx, &before); err != nil {
+			before = wire.NotifyResult{} // of another version: whoever has it already knows it by its id
+		}
+	}
+	result := channels.Deliver(ctx, notification, before, func(sofar wire.NotifyResult) {
+		activity.RecordHeartbeat(ctx, sofar)
+	})
+	countDeliveries(ctx, before, result)
+	activity.RecordHeartbeat(ctx, result)
+	return result, notDelivered(result, time.Now())
+}
+
+// notDelivered is nil when every channel has the notification. Its retry comes when the first pending channel may be tried
+// again; where none is pending, there is none.
+func notDelivered(result wire.NotifyResult, now time.Time) error {
+	var next time.Time
+	failed := false
+	for _, channel := range result.Channels {
+		failed = failed || channel.State != wire.DeliveryDelivered
+		if channel.NotBefore != nil && (next.IsZero() || channel.NotBefore.Before(next)) {
+			next = *channel.NotBefore
+		}
+	}
+	if !failed {
+		return nil
+	}
+	options := temporal.ApplicationErrorOptions{Details: []any{result}, NonRetryable: next.IsZero()}
+	if !next.IsZero() {
+		options.NextRetryDelay = max(next.Sub(now), time.Second)
+	}
+	return temporal.NewApplicationErrorWithOptions(operation.NoticeDetail(result, true), wire.ErrorNotDelivered, options)
+}
+
+// countDeliveries counts the attempts of this execution, by channel and what came of them.
+func countDeliveries(ctx context.Context, before, after wire.NotifyResult) {
+	made := map[string]int{}
+	for _, channel := range before.Channels {
+		made[channel.Channel] = channel.Attempts
+	}
+	for _, channel := range after.Channels {
+		if channel.Attempts > made[channel.Channel] {
+			labels := map[string]string{"channel": channel.Channel, "kind": string(channel.State)}
+			activity.GetMetricsHandler(ctx).WithTags(labels).Counter("jobwait_notifications").Inc(1)
+		}
+	}
 }
 
 // LogNotifier writes a notification as one structured log line.
@@ -49,6 +119,21 @@ func (n LogNotifier) Notify(ctx context.Context, notification wire.Notification)
 		attributes = append(attributes, slog.String("status", string(outcome.Status)), slog.String("reason", string(outcome.Reason)))
 	}
 	attributes = append(attributes, slog.String("message", operation.Message(about)))
-	n.Logger.LogAttrs(ctx, slog.LevelWarn, "a wait needs attention", attributes...)
+	level, text := attention(notification.Kind)
+	n.Logger.LogAttrs(ctx, level, text, attributes...)
 	return nil
+}
+
+// attention tells what somebody should look at from what is good to know.
+func attention(kind wire.NotificationKind) (slog.Level, string) {
+	switch kind {
+	case wire.NotifyDecided:
+		return slog.LevelInfo, "a wait was decided"
+	case wire.NotifyEnded:
+		return slog.LevelInfo, "a wait that people were asked about has ended"
+	case wire.NotifyEscalated, wire.NotifyReminded, wire.NotifyProposed, wire.NotifyClosed:
+		return slog.LevelWarn, "a wait needs attention"
+	default:
+		return slog.LevelWarn, "a wait needs attention"
+	}
 }

@@ -38,6 +38,20 @@ func TestNotifyLogsOneLine(t *testing.T) {
 	require.Contains(t, line["message"], "exp_71c at demo-export")
 }
 
+// What is only good to know does not look like a question.
+func TestNotifyLogsByUrgency(t *testing.T) {
+	t.Parallel()
+	for kind, level := range map[wire.NotificationKind]string{
+		wire.NotifyReminded: "WARN", wire.NotifyClosed: "WARN", wire.NotifyDecided: "INFO", wire.NotifyEnded: "INFO", "another": "WARN",
+	} {
+		w := newWorld(t, nil)
+		told := notification()
+		told.Notification.Kind = kind
+		require.NoError(t, w.run(wire.ActivityNotify, told, nil))
+		require.Contains(t, w.log.String(), `"level":"`+level+`"`, kind)
+	}
+}
+
 // R14: a webhook's URL is a secret, and net/http's errors repeat it.
 func TestNotifierErrorLosesItsURL(t *testing.T) {
 	t.Parallel()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hashicorp/go-retryablehttp"
 
+	"github.com/jobwait/jobwait/internal/netfail"
 	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -201,7 +202,7 @@ func (r *response) readBody(ctx context.Context, answer *http.Response) {
 	case errors.Is(err, errTooLarge):
 		r.BodyTooLarge = true
 	case err != nil:
-		r.cut = transportDetail(ctx, err)
+		r.cut = netfail.Word(ctx, err)
 	default:
 		r.decode(raw)
 	}

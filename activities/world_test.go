@@ -26,6 +26,8 @@ type world struct {
 	// credentials is the credentials file, key the file with the secret.
 	credentials, key string
 	log              *lockedBuffer
+	// heartbeat is what an earlier attempt left behind.
+	heartbeat any
 }
 
 // newWorld serves the handler as demo-export, with a credential "demo" whose secret is the marker.
@@ -68,6 +70,9 @@ func (w *world) run(name string, request, result any) error {
 	environment := suite.NewTestActivityEnvironment()
 	environment.SetTestTimeout(time.Minute)
 	activities.Register(environment)
+	if w.heartbeat != nil {
+		environment.SetHeartbeatDetails(w.heartbeat)
+	}
 	arguments := []any{request}
 	if request == nil {
 		arguments = nil
