@@ -16,6 +16,7 @@ import (
 	"github.com/jobwait/jobwait"
 	"github.com/jobwait/jobwait/activities"
 	"github.com/jobwait/jobwait/internal/connect"
+	"github.com/jobwait/jobwait/notify"
 	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -42,6 +43,7 @@ type config struct {
 	decisionKeys                string
 	destinations                string
 	origins                     string
+	notify                      string
 	taskQueue                   string
 	demo                        bool
 	healthAddr, metricsAddr     string
@@ -78,6 +80,7 @@ func (c *config) define(flags *pflag.FlagSet) {
 	flags.StringVar(&c.decisionKeys, "decision-keys", "", "`file` with the public keys that decisions must be signed by; without it they need no signature")
 	flags.StringVar(&c.destinations, "destinations", "", "`file` that names where results may be carried to")
 	flags.StringVar(&c.origins, "origins", "", "`file` that bounds what this process sends to each origin, and how long a 429 answered to one wait holds the others back")
+	flags.StringVar(&c.notify, "notify", "", "`file` that says by which channels people are told; without it they are told by the log")
 	flags.StringVar(&c.taskQueue, "task-queue", wire.DefaultTaskQueue, "`name` of the task queue to work on")
 	flags.BoolVar(&c.demo, "demo", false, "also load the table of demo-export, which accepts loopback addresses only")
 	flags.StringVar(&c.healthAddr, "health-addr", "", "`host:port` of GET /healthz: 200 while it works, 503 before and after (default off)")
@@ -140,7 +143,31 @@ func (c *config) options(ctx context.Context, logger *slog.Logger) (jobwait.Opti
 			return jobwait.Options{}, err
 		}
 	}
+	if c.notify != "" {
+		if options.Notifier, err = c.notifier(ctx, tables, logger); err != nil {
+			return jobwait.Options{}, err
+		}
+	}
 	return options, options.Validate()
+}
+
+// notifier tells people by the channels of the file, and the log besides.
+func (c *config) notifier(ctx context.Context, tables *statetables.Set, logger *slog.Logger) (activities.Notifier, error) {
+	options, err := notify.Load(c.notify)
+	if err != nil {
+		return nil, err
+	}
+	options.Logger = logger
+	notifier, err := notify.New(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	for _, provider := range notifier.Providers() { // a misspelt name would be told of nothing
+		if _, ok := tables.Table(provider); !ok {
+			return nil, fmt.Errorf("notify: provider %q has no state table; known are %q", provider, tables.Providers())
+		}
+	}
+	return notifier, nil
 }
 
 func (c *config) sources() []statetables.Source {

@@ -1,0 +1,194 @@
+package notify
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/jobwait/jobwait/activities"
+	"github.com/jobwait/jobwait/wire"
+)
+
+const (
+	// maxChannels bounds the channels of a worker; their names stand in the audit of every wait.
+	maxChannels = 20
+	// maxRecipients bounds the addresses of one mail channel.
+	maxRecipients = 20
+	maxURL        = 2048
+)
+
+// Options say where people are told.
+type Options struct {
+	// BaseURL is where the inbox is, such as https://inbox.example.com; messages then lead to the page of their wait, which is
+	// /waits/<escaped workflow id> below it. Empty: they lead nowhere.
+	BaseURL string
+	// Channels are the ways to people, 1 to 20.
+	Channels []Channel
+	// Logger also receives each notification as one line, as it would without channels. Nil: nothing is logged.
+	Logger *slog.Logger
+	// Proxy chooses the proxy of webhooks. Nil: HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the environment. Mail takes none.
+	Proxy func(*http.Request) (*url.URL, error)
+	// RootCAs verify the other sides. Nil: those of the system.
+	RootCAs *x509.CertPool
+}
+
+// Channel is one way to people. Exactly one of Slack, Webhook and Mail is set.
+type Channel struct {
+	// Name stands in the audit, in metrics and in logs: 1 to 40 of a-z, 0-9 and "-", beginning with a letter or digit.
+	Name string
+	// Kinds, Providers and Accounts narrow what the channel is told. Empty: everything.
+	Kinds     []wire.NotificationKind
+	Providers []string
+	Accounts  []string
+
+	Slack   *Slack
+	Webhook *Webhook
+	Mail    *Mail
+}
+
+// Secret reads a value that nobody else should know. It is asked once when the Notifier is made, and then for every message, so
+// that a rotation needs no restart.
+type Secret func(ctx context.Context) (activities.Secret, error)
+
+// Slack is an incoming webhook as Slack has it, which others (Mattermost, Rocket.Chat, Discord under /slack) take as well.
+type Slack struct {
+	// URL of the webhook, which is its only protection. Required.
+	URL Secret
+	// AllowHTTP allows an http URL that leads beyond this machine, where message and URL are open to whoever listens.
+	AllowHTTP bool
+}
+
+// Webhook is an endpoint that takes JSON, signed by the Standard Webhooks specification (HMAC-SHA256, version v1).
+type Webhook struct {
+	// URL of the endpoint. Required. Addresses in private networks are allowed: it is the operator who writes it.
+	URL Secret
+	// Secrets sign, each as "whsec_" and the base64 of 24 to 64 bytes. More than one while a receiver changes from one to the
+	// other; 1 to 5.
+	Secrets []Secret
+	// AllowHTTP allows an http URL that leads beyond this machine, where the message is open to whoever listens.
+	AllowHTTP bool
+}
+
+// TLS is how the connection to a mail server is protected.
+type TLS string
+
+// The ways of protecting a connection.
+const (
+	TLSStartTLS TLS = "starttls" // begins in clear and must become TLS, before anything is said; the default
+	TLSImplicit TLS = "implicit" // TLS from the first byte, usually on port 465
+	TLSNone     TLS = "none"     // in clear, and then without a password
+)
+
+// Mail is a mail server that takes messages.
+type Mail struct {
+	// Server is its host:port, such as smtp.example.com:587. Required.
+	Server string
+	// TLS is starttls unless something else is chosen.
+	TLS TLS
+	// From is the sender's address. Required.
+	From string
+	// To are the receivers, 1 to 20. Each gets a message of its own, so that one bad address keeps nobody else uninformed.
+	To []string
+	// Username and Password sign in, by the strongest mechanism that the server offers. Both or none.
+	Username string
+	Password Secret
+	// Helo is how this side introduces itself. Empty: the host's name.
+	Helo string
+}
+
+// Kinds are all kinds of notifications.
+func Kinds() []wire.NotificationKind {
+	return []wire.NotificationKind{
+		wire.NotifyEscalated, wire.NotifyReminded, wire.NotifyProposed, wire.NotifyClosed, wire.NotifyDecided, wire.NotifyEnded,
+	}
+}
+
+var channelName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
+
+// Validate reports the first rule that the options break, without reading a secret.
+func (o Options) Validate() error {
+	if err := validateBase(o.BaseURL); err != nil {
+		return fmt.Errorf("notify: %w", err)
+	}
+	if n := len(o.Channels); n < 1 || n > maxChannels {
+		return fmt.Errorf("notify: %d channels, allowed are 1 to %d", n, maxChannels)
+	}
+	seen := map[string]bool{}
+	for _, channel := range o.Channels {
+		if err := channel.Validate(); err != nil {
+			return fmt.Errorf("notify: channel %q: %w", channel.Name, err)
+		}
+		if seen[channel.Name] {
+			return fmt.Errorf("notify: channel %q is there twice", channel.Name)
+		}
+		seen[channel.Name] = true
+	}
+	if !slices.ContainsFunc(o.Channels, func(c Channel) bool { return c.takesKind(wire.NotifyEscalated) }) {
+		return fmt.Errorf("notify: no channel takes the kind %q: nobody would hear of a question", wire.NotifyEscalated)
+	}
+	return nil
+}
+
+func validateBase(text string) error {
+	if text == "" {
+		return nil
+	}
+	base, err := url.Parse(text)
+	switch {
+	case err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http":
+		return fmt.Errorf("base_url %q is not an absolute http or https URL, such as https://inbox.example.com", text)
+	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
+		return errors.New("base_url has a user, a query or a fragment; give scheme, host and path alone")
+	default:
+		return nil
+	}
+}
+
+// Validate reports the first rule that the channel breaks, without reading a secret.
+func (c Channel) Validate() error {
+	if !channelName.MatchString(c.Name) {
+		return errors.New("the name is not 1 to 40 of a-z, 0-9 and \"-\"")
+	}
+	for _, kind := range c.Kinds {
+		if !slices.Contains(Kinds(), kind) {
+			return fmt.Errorf("kind %q is not one of %s", kind, kindNames())
+		}
+	}
+	switch {
+	case c.Slack != nil && c.Webhook == nil && c.Mail == nil:
+		return c.Slack.validate()
+	case c.Webhook != nil && c.Slack == nil && c.Mail == nil:
+		return c.Webhook.validate()
+	case c.Mail != nil && c.Slack == nil && c.Webhook == nil:
+		return c.Mail.validate()
+	default:
+		return errors.New("exactly one of slack, webhook and mail says how")
+	}
+}
+
+func kindNames() string {
+	var names []string
+	for _, kind := range Kinds() {
+		names = append(names, string(kind))
+	}
+	return strings.Join(names, ", ")
+}
+
+// takes reports whether the channel is told of a notification.
+func (c Channel) takes(n wire.Notification) bool {
+	return c.takesKind(n.Kind) && listed(c.Providers, n.Briefing.Provider) && listed(c.Accounts, n.Briefing.Account)
+}
+
+func (c Channel) takesKind(kind wire.NotificationKind) bool { return listed(c.Kinds, kind) }
+
+// listed reports whether a list names a value; an empty one names all.
+func listed[T comparable](list []T, value T) bool {
+	return len(list) == 0 || slices.Contains(list, value)
+}
