@@ -25,10 +25,11 @@ type recording struct {
 	timers     []*historypb.HistoryEvent
 	activities []*historypb.HistoryEvent
 	upserts    []*historypb.HistoryEvent
+	children   []*historypb.HistoryEvent
 	updates    map[string]*historypb.HistoryEvent
 	last       *historypb.HistoryEvent
 
-	seen        struct{ activities, upserts int }
+	seen        struct{ activities, upserts, children int }
 	asked       []askedTimer
 	differences []error
 }
@@ -59,6 +60,8 @@ func (r *recording) file(event *historypb.HistoryEvent) {
 		r.activities = append(r.activities, event)
 	case enumspb.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES:
 		r.upserts = append(r.upserts, event)
+	case enumspb.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED:
+		r.children = append(r.children, event)
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED:
 		attributes := event.GetWorkflowExecutionUpdateCompletedEventAttributes()
 		r.updates[attributes.GetMeta().GetUpdateId()] = event
@@ -146,6 +149,22 @@ func (r *recording) activity(ctx workflow.Context, name string, args []any) {
 		}
 	}
 	r.attempts(event, name, options.RetryPolicy)
+}
+
+// child holds a child workflow's input, and what becomes of it when its parent ends, against the recorded ones.
+func (r *recording) child(ctx workflow.Context, name string, args []any) {
+	r.settle(ctx)
+	if r.seen.children >= len(r.children) {
+		return // plain replay complains about a command too many
+	}
+	event := r.children[r.seen.children]
+	r.seen.children++
+	want := event.GetStartChildWorkflowExecutionInitiatedEventAttributes()
+	r.payloads(event, "child workflow "+name, want.GetInput(), args)
+	if policy := workflow.GetChildWorkflowOptions(ctx).ParentClosePolicy; policy != want.GetParentClosePolicy() {
+		r.differ("event %d: child workflow %s: parent close policy %s was recorded, the replay asked for %s",
+			event.GetEventId(), name, want.GetParentClosePolicy(), policy)
+	}
 }
 
 // attempts holds the number of attempts, and after which errors there is none, against what was recorded: a request that is
@@ -348,6 +367,11 @@ func (o *strictOutbound) NewTimerWithOptions(ctx workflow.Context, length time.D
 func (o *strictOutbound) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
 	o.recorded.activity(ctx, name, args)
 	return o.Next.ExecuteActivity(ctx, name, args...)
+}
+
+func (o *strictOutbound) ExecuteChildWorkflow(ctx workflow.Context, name string, args ...any) workflow.ChildWorkflowFuture {
+	o.recorded.child(ctx, name, args)
+	return o.Next.ExecuteChildWorkflow(ctx, name, args...)
 }
 
 func (o *strictOutbound) UpsertTypedSearchAttributes(ctx workflow.Context, attributes ...temporal.SearchAttributeUpdate) error {

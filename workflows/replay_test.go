@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/workflow"
@@ -94,12 +96,44 @@ func TestBadHistoriesRaiseTheirComplaint(t *testing.T) {
 func TestOneMillisecondFailsEveryGoodHistory(t *testing.T) {
 	t.Parallel()
 	for name, history := range recorded(t, "good") {
+		if !hasTimer(history) {
+			continue // a message about an end waits for nothing
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			longer := waittest.ReplayOptions{Interceptors: []interceptor.WorkerInterceptor{&slowerClock{}}}
 			require.ErrorContains(t, waittest.ReplayStrictly(history, longer), "timer of")
 			require.NoError(t, waittest.Replay(history, longer), "plain replay does not see lengths")
 		})
+	}
+}
+
+func hasTimer(history *historypb.History) bool {
+	return slices.ContainsFunc(history.GetEvents(), func(event *historypb.HistoryEvent) bool {
+		return event.GetTimerStartedEventAttributes() != nil
+	})
+}
+
+// A message about the end must reach the workflow that delivers it as it is, and that workflow must outlive the wait.
+func TestStrictReplaySeesWhatIsHandedOver(t *testing.T) {
+	t.Parallel()
+	for complaint, change := range map[string]func(*historypb.StartChildWorkflowExecutionInitiatedEventAttributes){
+		"child workflow TellPeople: recorded ": func(child *historypb.StartChildWorkflowExecutionInitiatedEventAttributes) {
+			data := &child.GetInput().GetPayloads()[0].Data
+			*data = bytes.Replace(*data, []byte("ana@example.com"), []byte("ben@example.com"), 1)
+		},
+		"parent close policy Terminate was recorded, the replay asked for Abandon": func(child *historypb.StartChildWorkflowExecutionInitiatedEventAttributes) {
+			child.ParentClosePolicy = enumspb.PARENT_CLOSE_POLICY_TERMINATE
+		},
+	} {
+		history := recorded(t, "good")["told_close"]
+		for _, event := range history.GetEvents() {
+			if child := event.GetStartChildWorkflowExecutionInitiatedEventAttributes(); child != nil {
+				change(child)
+			}
+		}
+		require.ErrorContains(t, waittest.ReplayStrictly(history, waittest.ReplayOptions{}), complaint)
+		require.NoError(t, waittest.Replay(history, waittest.ReplayOptions{}), "plain replay is blind to it")
 	}
 }
 

@@ -26,14 +26,18 @@ type wait struct {
 	script waittest.JobScript
 	spec   func(*wire.Spec)
 	people func(ctx context.Context, b *bed.Bed, run client.WorkflowRun) error
+	// messages says that the workflows that tell people of its end are recorded, too.
+	messages bool
 }
 
 // group is a set of waits that share a server.
 type group struct {
 	server devserver.Options
 	// keys are those that decisions must be signed by; nil: none.
-	keys  activities.DecisionKeySource
-	waits []wait
+	keys activities.DecisionKeySource
+	// channels says that people are told by two channels, of which one takes nothing.
+	channels bool
+	waits    []wait
 }
 
 func groups() []group {
@@ -48,6 +52,7 @@ func groups() []group {
 			waits: continued(),
 		},
 		signed(),
+		{server: devserver.Options{SearchAttributes: true, FastTimers: true}, waits: told(), channels: true},
 	}
 }
 
@@ -64,14 +69,23 @@ func (g group) record(ctx context.Context, waits []wait, dir string, progress io
 	if err != nil {
 		return err
 	}
-	stop, err := b.Work(bed.WorkerOptions{
+	options := bed.WorkerOptions{
 		Credentials: bed.Credentials{
 			"demo": b.Credential("1", bed.Key), "other": b.Credential("1", bed.Key), "wrong": b.Credential("1", "wrong-key"),
 			"each": ruled(b, wire.ApprovalPerRequest), "once": ruled(b, wire.ApprovalPerOperation),
 		},
 		DecisionKeys: g.keys,
 		Worker:       worker.Options{Identity: "recorder"},
-	})
+	}
+	if g.channels {
+		notifier, stop, err := withChannels(ctx)
+		if err != nil {
+			return errors.Join(err, b.Close())
+		}
+		defer stop()
+		options.Notifier = notifier
+	}
+	stop, err := b.Work(options)
 	if err != nil {
 		return errors.Join(err, b.Close())
 	}
@@ -127,6 +141,11 @@ func (w wait) save(ctx context.Context, b *bed.Bed, workflowID, dir string, prog
 			return err
 		}
 		fmt.Fprintf(progress, "record: %s, %d events\n", name, len(history.GetEvents()))
+		if w.messages {
+			if err := w.saveMessages(ctx, b, history, dir, progress); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	historypb "go.temporal.io/api/history/v1"
+
+	"github.com/jobwait/jobwait/activities"
+	"github.com/jobwait/jobwait/internal/bed"
+	"github.com/jobwait/jobwait/notify"
+	"github.com/jobwait/jobwait/waittest"
+	"github.com/jobwait/jobwait/wire"
+)
+
+// told are waits whose people are told by two channels, of which one takes nothing.
+func told() []wait {
+	return []wait{
+		{name: "told_decision_and_end", script: waittest.Script(waittest.State("paused"), done), people: decide(extend(4)), messages: true},
+		{name: "told_close", script: waittest.Script(waittest.State("paused")), people: decide(kind(wire.DecisionClose)), messages: true},
+		{name: "told_failure", script: waittest.Script(waittest.Failed("E42", "disk full")), messages: true},
+	}
+}
+
+// withChannels listens as both receivers, and makes the notifier that tells them. stop ends them.
+func withChannels(ctx context.Context) (notifier activities.Notifier, stop func(), err error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/takes", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("/gone", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) })
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }() // until it is closed
+	at := func(path string) *notify.Slack {
+		return &notify.Slack{URL: func(context.Context) (activities.Secret, error) {
+			return activities.NewSecret("http://" + listener.Addr().String() + path)
+		}}
+	}
+	notifier, err = notify.New(ctx, notify.Options{Channels: []notify.Channel{
+		{Name: "takes", Slack: at("/takes")}, {Name: "gone", Slack: at("/gone")},
+	}})
+	return notifier, func() { _ = server.Close() }, err
+}
+
+// saveMessages writes the histories of the workflows to which the word on the end was handed over.
+func (w wait) saveMessages(ctx context.Context, b *bed.Bed, history *historypb.History, dir string, progress io.Writer) error {
+	for _, event := range history.GetEvents() {
+		message := event.GetChildWorkflowExecutionStartedEventAttributes().GetWorkflowExecution()
+		if message == nil {
+			continue
+		}
+		err := b.Client.GetWorkflow(ctx, message.GetWorkflowId(), message.GetRunId()).Get(ctx, nil)
+		fmt.Fprintf(progress, "record: %s, its message: %v\n", w.name, err) // one channel takes nothing: it fails
+		history, err := waittest.FetchHistory(ctx, b.Client, message.GetWorkflowId(), message.GetRunId())
+		if err != nil {
+			return err
+		}
+		if err := write(dir, w.name+"_message", history); err != nil {
+			return err
+		}
+	}
+	return nil
+}
