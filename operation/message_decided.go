@@ -36,6 +36,10 @@ func effectText(b wire.Briefing) string {
 		return "the wait is over, " + closedText(*b.Outcome) + "; the job itself is left alone"
 	case b.Outcome != nil:
 		return "the wait is over, " + closedText(*b.Outcome)
+	case d.Kind == wire.DecisionApproveRequest && b.Decided.Detail == string(wire.ApprovalPerOperation):
+		return "this wait's requests may go out; " + now
+	case d.Kind == wire.DecisionApproveRequest:
+		return "one request may go out; " + now
 	case d.Kind == wire.DecisionRefuse:
 		return "declined; waiting goes on under the present limits, " + now
 	case d.Kind == wire.DecisionTreatAsPending:

@@ -1,6 +1,7 @@
 package docscheck_test
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobwait/jobwait/activities"
+	"github.com/jobwait/jobwait/notify"
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -233,12 +235,13 @@ var shownYAML = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 func TestShownFilesAreTaken(t *testing.T) {
 	t.Parallel()
 	blocks := shownYAML.FindAllStringSubmatch(readFile(t, "docs/operate.md"), -1)
-	require.Len(t, blocks, 4)
+	require.Len(t, blocks, 5)
 	for i, check := range []func(path string) error{
 		func(path string) error { return activities.CredentialsFile(path).Validate() },
 		func(path string) error { _, err := activities.LoadPolicy(path); return err },
 		func(path string) error { return activities.DecisionKeysFile(path).Validate() },
 		func(path string) error { _, err := activities.LoadOrigins(path); return err },
+		func(path string) error { _, err := notify.Load(path); return err },
 	} {
 		path := filepath.Join(t.TempDir(), "shown.yaml")
 		require.NoError(t, os.WriteFile(path, []byte(blocks[i][1]), 0o600))
@@ -312,5 +315,25 @@ func TestWorkerFlagsAreDocumented(t *testing.T) {
 	require.GreaterOrEqual(t, len(defined), 10)
 	for _, match := range defined {
 		require.Contains(t, text, "| `--"+match[1], "docs/operate.md does not explain --%s", match[1])
+	}
+}
+
+func TestShownChannelsAreTaken(t *testing.T) {
+	t.Parallel()
+	_, err := newNotifier(t.Context(), func(context.Context) (activities.Secret, error) {
+		return activities.NewSecret("https://hooks.example.com/services/T0")
+	})
+	require.NoError(t, err)
+}
+
+// Every kind of message, and what may come of it, is explained where channels are.
+func TestMessagesAreDocumented(t *testing.T) {
+	t.Parallel()
+	text := readFile(t, "docs/operate.md")
+	for _, kind := range notify.Kinds() {
+		require.Contains(t, text, "| `"+string(kind)+"` | ")
+	}
+	for _, state := range []wire.DeliveryState{wire.DeliveryDelivered, wire.DeliveryPending, wire.DeliveryRefused} {
+		require.Contains(t, text, "`"+string(state)+"`")
 	}
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/jobwait/jobwait"
 	"github.com/jobwait/jobwait/activities"
+	"github.com/jobwait/jobwait/notify"
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/waittest"
@@ -94,6 +95,25 @@ func (v vault) Credential(ctx context.Context, name string) (activities.Credenti
 		Providers: []string{"openai-batch"},
 		Read:      func(context.Context) (activities.Secret, error) { return activities.NewSecret(value) },
 	}, nil
+}
+
+// docs: end
+
+// docs: channels
+func newNotifier(ctx context.Context, slackURL func(context.Context) (activities.Secret, error)) (activities.Notifier, error) {
+	return notify.New(ctx, notify.Options{
+		BaseURL: "https://inbox.example.com",
+		Channels: []notify.Channel{
+			{Name: "oncall", Slack: &notify.Slack{URL: slackURL}},
+			{
+				Name:  "approvers",
+				Kinds: []wire.NotificationKind{wire.NotifyEscalated, wire.NotifyReminded},
+				Mail: &notify.Mail{
+					Server: "smtp.example.com:587", From: "jobwait@example.com", To: []string{"approvers@example.com"},
+				},
+			},
+		},
+	})
 }
 
 // docs: end
