@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"go.temporal.io/sdk/temporal"
+
 	"github.com/jobwait/jobwait/internal/yamlfile"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -98,7 +100,7 @@ func (a *Activities) trusted(ctx context.Context) ([]wire.DecisionKey, error) {
 func (a *Activities) TrustedKeys(ctx context.Context) (wire.TrustedKeys, error) {
 	keys, err := a.trusted(ctx)
 	if err == nil && len(keys) == 0 {
-		err = errors.New("decision keys: this worker was started without any")
+		err = temporal.NewNonRetryableApplicationError("decision keys: this worker was started without any", "NoDecisionKeys", nil)
 	}
 	return wire.TrustedKeys{Keys: keys}, err
 }
