@@ -178,6 +178,9 @@ func (o *Operation) addressed(now time.Time, d wire.Decision) (*wire.Escalation,
 		detail := fmt.Sprintf("escalation_id %q, open is %q", bounded(d.EscalationID, maxID+32), open.ID)
 		return nil, &wire.Refusal{Reason: wire.RefusalWrongEscalation, Winner: o.winnerOf(d.EscalationID), Detail: detail}
 	}
+	if o.keysWanted() {
+		return nil, &wire.Refusal{Reason: wire.RefusalNotOpen, Detail: keysUnrecorded}
+	}
 	return open, nil
 }
 

@@ -22,6 +22,10 @@ func (o *Operation) keysWanted() bool {
 	return o.signed() && open != nil && o.rec.KeysFor != open.ID
 }
 
+// keysUnrecorded refuses an answer that comes in the moment in which its question opens: ids can be told beforehand, and the
+// keys that were recorded before may have been removed since.
+const keysUnrecorded = "the question opens in this moment, and the keys that are trusted for it are not recorded yet"
+
 // KeysLearned takes in which keys are trusted from now on. No keys at all means that nobody could say: those recorded before
 // stay, for a wait that asks for signatures never ceases to.
 func (o *Operation) KeysLearned(keys []wire.DecisionKey) {

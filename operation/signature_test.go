@@ -285,3 +285,25 @@ func TestMessageSaysThatAnAnswerIsSigned(t *testing.T) {
 	told := op.Next(now).(operation.Notify).Request.Notification
 	require.True(t, told.Briefing.Signed)
 }
+
+// TestAQuestionIsAnsweredUnderItsOwnKeys: the id of a proposal can be told beforehand, so an answer to it may come in the
+// very moment in which it opens. The keys recorded before say nothing about it: one of them may have been removed (R42, R53).
+func TestAQuestionIsAnsweredUnderItsOwnKeys(t *testing.T) {
+	t.Parallel()
+	snapshot := prepared(t, specWith(), operation.Knowledge{Table: cancelTable()})
+	snapshot.DecisionKeys = trusting(map[string]string{"ana": "ana@example.com"})
+	op := operation.Open(snapshot, firstRun, start, start)
+	now := polled(t, op, result(read("running")))
+	_, refused := op.RequestExtension(now, wanted(t))
+	require.Nil(t, refused)
+	grant := signedAnswer(t, op, "ana", wire.DecisionExtend, map[string]any{"seconds": 3600, "escalation_id": op.Question().ID}, nil)
+
+	_, refusal := op.Decide(now, grant, "")
+	require.Equal(t, &wire.Refusal{
+		Reason: wire.RefusalNotOpen, Detail: "the question opens in this moment, and the keys that are trusted for it are not recorded yet",
+	}, refusal)
+	require.IsType(t, operation.LearnKeys{}, op.Next(now))
+	op.KeysLearned(trusting(map[string]string{"ben": "ben@example.com"}))
+	_, refusal = op.Decide(now, grant, "")
+	require.Equal(t, wire.RefusalNotSigned, refusal.Reason)
+}
