@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -79,6 +80,9 @@ type carried struct {
 
 // carry copies the result. An error leaves nothing of it at the destination.
 func (a *Activities) carry(ctx context.Context, spec wire.FetchSpec) (carried, error) {
+	if err := a.checkJob(spec); err != nil {
+		return carried{}, err
+	}
 	to, err := a.openObject(ctx, spec)
 	if err != nil {
 		return carried{}, err
@@ -94,6 +98,19 @@ func (a *Activities) carry(ctx context.Context, spec wire.FetchSpec) (carried, e
 		err = ctx.Err()
 	}
 	return got, err
+}
+
+// checkJob holds the job against its table, as prepare does for a wait: the account says which credential and destination are
+// for it, and params say where it is asked for (R51).
+func (a *Activities) checkJob(spec wire.FetchSpec) error {
+	table, ok := a.tables.Table(spec.Provider)
+	if !ok {
+		return endFetch(wire.FetchReferenceRejected, "this worker has no table for provider %q", spec.Provider)
+	}
+	if err := table.CheckTarget(spec.Target()); err != nil {
+		return endFetch(wire.FetchReferenceRejected, "%s", strings.ReplaceAll(err.Error(), "spec: ", ""))
+	}
+	return nil
 }
 
 // tellProgress tells the server that the fetch is alive and how far it is, until it is stopped.

@@ -14,9 +14,9 @@ import (
 // patterns, the account, a status URL where the table polls one, states it lists, a credential where it needs one. All
 // faults are joined. No error holds a URL.
 func (t *Table) CheckSpec(spec wire.Spec) error {
-	faults := t.checkParams(spec)
+	faults := t.checkParams(spec.Params)
 	if len(faults) == 0 {
-		faults = append(faults, t.checkAccount(spec), t.checkAddress(spec))
+		faults = append(faults, t.checkAccount(targetOf(spec)), t.checkAddress(spec))
 	}
 	faults = append(faults, t.checkExpected(spec))
 	if spec.CredentialRef == "" && t.NeedsCredential() {
@@ -25,18 +25,26 @@ func (t *Table) CheckSpec(spec wire.Spec) error {
 	return errors.Join(faults...)
 }
 
-func (t *Table) checkParams(spec wire.Spec) []error {
+// CheckTarget is the part of CheckSpec that says of which job a request is: params and account.
+func (t *Table) CheckTarget(target wire.Target) error {
+	if faults := t.checkParams(target.Params); len(faults) > 0 {
+		return errors.Join(faults...)
+	}
+	return t.checkAccount(target)
+}
+
+func (t *Table) checkParams(params map[string]string) []error {
 	var faults []error
-	for _, name := range slices.Sorted(maps.Keys(spec.Params)) {
+	for _, name := range slices.Sorted(maps.Keys(params)) {
 		declared, ok := t.params[name]
 		switch {
 		case !ok:
 			faults = append(faults, fmt.Errorf("spec: params: %q is not a param of %s; it has %s", name, t.provider, t.paramNames()))
-		case !declared.whole.MatchString(spec.Params[name]):
-			faults = append(faults, fmt.Errorf("spec: params: %s %q does not match %s", name, cut(spec.Params[name], maxRawStateBytes), declared.written))
+		case !declared.whole.MatchString(params[name]):
+			faults = append(faults, fmt.Errorf("spec: params: %s %q does not match %s", name, cut(params[name], maxRawStateBytes), declared.written))
 		}
 	}
-	whole := t.withDefaults(spec.Params)
+	whole := t.withDefaults(params)
 	for _, name := range slices.Sorted(maps.Keys(t.params)) {
 		if _, ok := whole[name]; !ok {
 			faults = append(faults, fmt.Errorf("spec: params: %s is missing; %s wants it, matching %s", name, t.provider, t.params[name].written))
@@ -52,13 +60,13 @@ func (t *Table) paramNames() string {
 	return strings.Join(slices.Sorted(maps.Keys(t.params)), ", ")
 }
 
-func (t *Table) checkAccount(spec wire.Spec) error {
+func (t *Table) checkAccount(target wire.Target) error {
 	if t.accountMustBe == nil {
 		return nil
 	}
-	want := t.accountMustBe.plain(valuesOf(targetOf(spec), t.defaults))
-	if spec.Account != want {
-		return fmt.Errorf("spec: account %q must be %q, which makes the job id unique at %s", spec.Account, want, t.provider)
+	want := t.accountMustBe.plain(valuesOf(target, t.defaults))
+	if target.Account != want {
+		return fmt.Errorf("spec: account %q must be %q, which makes the job id unique at %s", target.Account, want, t.provider)
 	}
 	return nil
 }
