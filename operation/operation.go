@@ -128,6 +128,9 @@ func (o *Operation) Quiet() bool { return o.inFlight == nothing && o.delivering 
 // InFlight reports whether a request to the provider has not been answered yet.
 func (o *Operation) InFlight() bool { return o.inFlight != nothing }
 
+// Polling reports whether the request in flight is a status request.
+func (o *Operation) Polling() bool { return o.inFlight == statusRequest }
+
 // AuditOfRun is how many audit entries this run holds, and about how many bytes they are in the answer to a query.
 func (o *Operation) AuditOfRun() (entries, bytes int) { return len(o.entries), o.entryBytes }
 
@@ -158,10 +161,10 @@ func (o *Operation) Next(now time.Time) Command {
 	}
 }
 
-// withdraws reports whether the status request in flight has become pointless: only a held-back one can be taken back, and
-// that keeps a person's word from waiting for a provider that wants to be left alone.
+// withdraws reports whether the request in flight has become pointless: only a held-back one can be taken back, and that
+// keeps a person's word from waiting for a provider that wants to be left alone. After a stop a cancel is one as well (R48).
 func (o *Operation) withdraws() bool {
-	return o.inFlight == statusRequest && o.rec.Prepared.HoldBack && (o.stopping || o.rec.Cancel == wire.CancelWanted)
+	return o.rec.Prepared.HoldBack && (o.stopping || o.inFlight == statusRequest && o.rec.Cancel == wire.CancelWanted)
 }
 
 // nextPoll looks at the deadlines, then at the request budget, then at the clock, and last for the approval of a request

@@ -54,7 +54,7 @@ type await struct {
 	alarm   alarm
 	request workflow.Future
 	took    func(workflow.Future)
-	// withdraw ends the request if it is held back and not under way.
+	// withdraw ends the request if it is held back and not under way; nil: it cannot be.
 	withdraw workflow.CancelFunc
 	notices  []notice
 	shown    published
@@ -168,7 +168,7 @@ func (a *await) nudged(payload []byte) { a.op.Nudge(workflow.Now(a.ctx), payload
 // wait sleeps until the given time or until something arrives, whichever is first.
 func (a *await) wait(command operation.Wait) error {
 	a.describe()
-	if command.Withdraw {
+	if a.withdraw != nil && (command.Withdraw || a.outgrown()) {
 		a.withdraw()
 	}
 	a.alarm.set(a.ctx, command.Until, command.Summary)
@@ -197,7 +197,19 @@ func (a *await) runIsLong() bool {
 	entries, bytes := a.op.AuditOfRun()
 	long := polls >= pollsPerRun || entries >= entriesPerRun || bytes >= bytesPerRun ||
 		workflow.GetInfo(a.ctx).GetContinueAsNewSuggested()
-	return long && a.op.Quiet() || entries >= entriesAtMost || bytes >= bytesAtMost
+	return long && a.op.Quiet() || a.auditIsFull()
+}
+
+func (a *await) auditIsFull() bool {
+	entries, bytes := a.op.AuditOfRun()
+	return entries >= entriesAtMost || bytes >= bytesAtMost
+}
+
+// outgrown reports whether a status request in flight keeps a run from continuing that should. It may be held back for hours,
+// while whoever sends signals fills the history: it is taken back then, at the price of its reservation. A cancel is not: it
+// is a person's word, which would have to be given again.
+func (a *await) outgrown() bool {
+	return a.op.Polling() && !a.op.Stopping() && (a.auditIsFull() || workflow.GetInfo(a.ctx).GetContinueAsNewSuggested())
 }
 
 // continueAsNew carries the whole record over. Every signal was drained in this workflow task, and every update handler

@@ -129,18 +129,29 @@ func (a *await) cancelAtProvider(command operation.SendCancel) {
 		RetryPolicy:         once,
 		Summary:             "ask the provider to cancel",
 	}
+	ctx := a.ctx
 	if !request.HoldBackBefore.IsZero() {
 		options.RetryPolicy = heldBack
+		options.WaitForCancellation = true
+		ctx, a.withdraw = workflow.WithCancel(ctx)
 	}
-	ctx := workflow.WithActivityOptions(a.ctx, options)
-	a.request = workflow.ExecuteActivity(ctx, wire.ActivityCancelAtProvider, request)
+	a.request = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), wire.ActivityCancelAtProvider, request)
 	a.took = func(future workflow.Future) {
+		a.forgetWithdraw()
 		var result wire.CancelResult
 		if err := future.Get(a.ctx, &result); err != nil {
-			result = wire.CancelResult{Detail: wire.TransportLost}
+			result = uncancelled(err)
 		}
 		a.op.CancelAnswered(workflow.Now(a.ctx), result)
 	}
+}
+
+// uncancelled is unanswered for a cancel request.
+func uncancelled(err error) wire.CancelResult {
+	if why, detail := neverLeft(err); why != "" {
+		return wire.CancelResult{NotSent: why, Detail: detail}
+	}
+	return wire.CancelResult{Detail: wire.TransportLost}
 }
 
 // learnKeys records which keys are trusted at this moment. It is a local activity, so that the question and its keys become

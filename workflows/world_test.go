@@ -40,6 +40,8 @@ type world struct {
 	// knowledge is what prepare knows; registered says that the search attributes are.
 	knowledge  operation.Knowledge
 	registered bool
+	// holdBack says that requests may be held back: one that is answered with activity.ErrResultPending is.
+	holdBack bool
 	// keys are the trusted decision keys when the wait begins and whenever it asks, unreadable why they cannot be read.
 	keys       []wire.DecisionKey
 	unreadable error
@@ -117,6 +119,7 @@ func (w *world) prepare(_ context.Context, request wire.PrepareRequest) (wire.Pr
 		return wire.Prepared{}, temporal.NewNonRetryableApplicationError(err.Error(), wire.ErrorInvalidSpec, nil)
 	}
 	prepared.AttributesRegistered, prepared.DecisionKeys, prepared.Approval = w.registered, w.keys, w.approval
+	prepared.HoldBack = w.holdBack
 	return prepared, nil
 }
 
