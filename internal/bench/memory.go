@@ -53,6 +53,7 @@ func (b *bench) memoryOf(ctx context.Context, s side) (err error) {
 	if err != nil {
 		return err
 	}
+	b.tell("  %s: one waiting, resident %d KiB, heap %d KiB, stacks %d KiB", t.group, empty>>10, kept.Heap>>10, kept.Stacks>>10)
 	for _, n := range b.options.Waiting {
 		if err := b.waiting(ctx, t, n); err != nil {
 			return err
@@ -61,7 +62,7 @@ func (b *bench) memoryOf(ctx context.Context, s side) (err error) {
 		if err != nil {
 			return err
 		}
-		b.tell("  %s: %d waiting, resident %d KiB", t.group, n, resident>>10)
+		b.tell("  %s: %d waiting, resident %d KiB, heap %d KiB, stacks %d KiB", t.group, n, resident>>10, now.Heap>>10, now.Stacks>>10)
 		each := float64(n-1) * 1024
 		b.report.add(residentName(n), s.name, float64(resident-empty)/each)
 		b.report.add(heapName(n), s.name, float64(now.total()-kept.total())/each)
