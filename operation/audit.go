@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,7 +31,7 @@ func (o *Operation) note(entry wire.Entry) {
 	entry.Prev = o.rec.AuditHead
 	entry.Hash = EntryHash(entry)
 	o.rec.AuditSeq, o.rec.AuditHead = entry.Seq, entry.Hash
-	o.entries = append(o.entries, entry)
+	o.journal.add(entry)
 	o.entryBytes += usualEntry + len(entry.Detail) + len(entry.Decision)
 }
 
@@ -167,9 +166,5 @@ func bounded(text string, limit int) string {
 
 // Audit answers the audit query.
 func (o *Operation) Audit() wire.AuditView {
-	entries := slices.Clone(o.entries)
-	if entries == nil {
-		entries = []wire.Entry{}
-	}
-	return wire.AuditView{Entries: entries, Head: o.rec.AuditHead, FirstSeq: o.rec.AuditSeq - len(o.entries) + 1}
+	return wire.AuditView{Entries: o.journal.entries(), Head: o.rec.AuditHead, FirstSeq: o.rec.AuditSeq - o.journal.n + 1}
 }

@@ -47,3 +47,12 @@ func atPoll(pace wire.Pace, completed int) *Operation {
 	op.rec.Counters.StatusRequestsUsed = completed
 	return op
 }
+
+// Journalled is what a journal gives back of entries, and how many bytes it needs for them.
+func Journalled(entries []wire.Entry) (kept []wire.Entry, size int) {
+	j := journal{}
+	for _, entry := range entries {
+		j.add(entry)
+	}
+	return j.entries(), len(j.text)
+}

@@ -12,7 +12,7 @@ import (
 // It is not safe for concurrent use.
 type Operation struct {
 	rec     wire.Record
-	entries []wire.Entry
+	journal journal
 	// entryBytes is about how long the audit query's answer is.
 	entryBytes int
 
@@ -132,7 +132,7 @@ func (o *Operation) InFlight() bool { return o.inFlight != nothing }
 func (o *Operation) Polling() bool { return o.inFlight == statusRequest }
 
 // AuditOfRun is how many audit entries this run holds, and about how many bytes they are in the answer to a query.
-func (o *Operation) AuditOfRun() (entries, bytes int) { return len(o.entries), o.entryBytes }
+func (o *Operation) AuditOfRun() (entries, bytes int) { return o.journal.n, o.entryBytes }
 
 // Next says what to do now. Each command is given once: the shell carries it out and reports back with StatusAnswered,
 // CancelAnswered or Notified; a Wait is given again as long as it holds.

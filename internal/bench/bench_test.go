@@ -51,7 +51,8 @@ func TestEveryPhaseRuns(t *testing.T) {
 	t.Parallel()
 	options := bench.Options{
 		Phases: []bench.Phase{bench.PhaseSaturation, bench.PhaseHalfLoad, bench.PhaseStarvation, bench.PhaseMemory},
-		Rounds: 1, Window: 6 * time.Second, Busy: 2, NewWaits: 3, Waiting: []int{2, 4}, Dir: t.TempDir(), Profile: true,
+		Rounds: 1, Window: 6 * time.Second, Busy: 2, NewWaits: 3, Waiting: []int{2, 4},
+		DeepWaits: 2, DeepPolls: 3, Dir: t.TempDir(), Profile: true,
 	}
 
 	report, err := bench.Run(t.Context(), options, os.Stderr)
@@ -65,7 +66,7 @@ func TestEveryPhaseRuns(t *testing.T) {
 	}
 	for _, name := range []string{
 		"polls per second at saturation", "timer lateness at half load, median", "new waits polled within their first interval",
-		"heap and stacks per waiting job at 4",
+		"heap and stacks per waiting job at 4", "heap and stacks per waiting job after 3 polls, at 2",
 	} {
 		require.True(t, names[name], "%s is not in the report", name)
 	}
@@ -84,6 +85,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		"with 0 waits":         func(o *bench.Options) { o.Busy = 0 },
 		"0 new waits":          func(o *bench.Options) { o.NewWaits = 0 },
 		"memory at [10 1]":     func(o *bench.Options) { o.Waiting = []int{10, 1} },
+		"memory of 0 waits":    func(o *bench.Options) { o.DeepWaits = 0 },
 		"replays of 99 polls;": func(o *bench.Options) { o.LongPolls = 99 },
 	} {
 		require.ErrorContains(t, with(change).Validate(), want)

@@ -23,11 +23,21 @@ func (b *bench) memory(ctx context.Context) error {
 			return err
 		}
 	}
+	for _, s := range b.sides() {
+		if err := b.deepMemoryOf(ctx, s); err != nil {
+			return err
+		}
+	}
 	for _, n := range b.options.Waiting {
 		b.report.figure(residentName(n), "KiB", ratioBelow(1.5))
 		b.report.figure(heapName(n), "KiB", target{})
 	}
+	b.report.figure(b.deepName(), "KiB", target{})
 	return nil
+}
+
+func (b *bench) deepName() string {
+	return fmt.Sprintf("heap and stacks per waiting job after %d polls, at %d", b.options.DeepPolls, b.options.DeepWaits)
 }
 
 func residentName(n int) string {
@@ -68,6 +78,32 @@ func (b *bench) memoryOf(ctx context.Context, s side) (err error) {
 		b.report.add(heapName(n), s.name, float64(now.total()-kept.total())/each)
 	}
 	return nil
+}
+
+// deepMemoryOf looks at waits that have asked many times.
+func (b *bench) deepMemoryOf(ctx context.Context, s side) (err error) {
+	t, err := b.take(ctx, s, "deep")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.leave(ctx, t)) }()
+	if err := b.waiting(ctx, t, 1); err != nil {
+		return err
+	}
+	_, kept, err := b.resident(ctx, t)
+	if err != nil {
+		return err
+	}
+	jobs, err := b.add(ctx, t, "w", b.options.DeepWaits, 1, time.Second)
+	if err != nil {
+		return err
+	}
+	if err := until(ctx, memoryPatience, func() bool { return b.provider.least(jobs) >= b.options.DeepPolls }); err != nil {
+		return err
+	}
+	_, now, err := b.resident(ctx, t)
+	b.report.add(b.deepName(), s.name, float64(now.total()-kept.total())/1024/float64(len(jobs)))
+	return err
 }
 
 // waiting starts waits until there are n, and waits until each has asked once and sleeps. One whose request was lost sleeps

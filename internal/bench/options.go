@@ -38,6 +38,8 @@ type Options struct {
 	NewWaits int
 	// Waiting are the numbers of waiting jobs at which memory is looked at, ascending.
 	Waiting []int
+	// DeepWaits is how many waits memory is looked at when each has asked DeepPolls times, every second.
+	DeepWaits, DeepPolls int
 	// Polls is how many polls the wait has that costs are counted of.
 	Polls int
 	// LongPolls is how many polls are replayed at most. Runs of that length take a second a poll to record.
@@ -51,6 +53,7 @@ type Options struct {
 func Full() Options {
 	return Options{
 		Phases: Phases(), Rounds: 4, Window: 20 * time.Second, Busy: 160, NewWaits: 1000, Waiting: []int{1000, 10_000},
+		DeepWaits: 50, DeepPolls: 100,
 		Polls: 20, LongPolls: 1000,
 	}
 }
@@ -79,6 +82,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("bench: %d new waits; give 1 or more", o.NewWaits)
 	case o.runs(PhaseMemory) && (len(o.Waiting) == 0 || !slices.IsSorted(o.Waiting) || o.Waiting[0] < 1):
 		return fmt.Errorf("bench: memory at %d waiting jobs: give numbers above 0, ascending", o.Waiting)
+	case o.runs(PhaseMemory) && (o.DeepWaits < 1 || o.DeepPolls < 1):
+		return fmt.Errorf("bench: memory of %d waits after %d polls: each is at least 1", o.DeepWaits, o.DeepPolls)
 	case o.runs(PhaseReplay) && o.LongPolls < 100:
 		return fmt.Errorf("bench: replays of %d polls; give 100 or more", o.LongPolls)
 	}

@@ -90,6 +90,7 @@ func parse(args []string, stderr io.Writer) (config, error) {
 		c.Waiting, err = numbers(text)
 		return err
 	})
+	flags.IntVar(&c.DeepWaits, "deep", c.DeepWaits, "`number` of waits of which memory is looked at after many polls")
 	flags.IntVar(&c.LongPolls, "long", c.LongPolls, "`number` of polls of the longest wait that is replayed, each taking a second to record")
 	flags.StringVar(&c.json, "json", "", "`file` for the report as JSON, every turn included")
 	flags.StringVar(&c.docs, "docs", "", "`page` whose marked table is replaced")
