@@ -62,7 +62,7 @@ func (b *bench) open(ctx context.Context) (err error) {
 	if err := b.writeCredentials(); err != nil {
 		return err
 	}
-	if b.server, err = devserver.Start(ctx, devserver.Options{Executable: executable, SearchAttributes: true}); err != nil {
+	if b.server, err = devserver.Start(ctx, b.options.server(executable)); err != nil {
 		return err
 	}
 	b.client, err = client.DialContext(ctx, client.Options{

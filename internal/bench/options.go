@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/jobwait/jobwait/internal/devserver"
 )
 
 // Phase is a part of a run.
@@ -44,6 +46,9 @@ type Options struct {
 	Polls int
 	// LongPolls is how many polls are replayed at most. Runs of that length take a second a poll to record.
 	LongPolls int
+	// Eager lets the server hand an activity out with the answer to the workflow task that asked for it. Servers of 1.29 do
+	// that only when they are told to.
+	Eager bool
 	// Dir keeps logs and, with Profile, CPU profiles of the workers at saturation.
 	Dir     string
 	Profile bool
@@ -91,3 +96,11 @@ func (o Options) Validate() error {
 }
 
 func (o Options) runs(phase Phase) bool { return slices.Contains(o.Phases, phase) }
+
+func (o Options) server(executable devserver.Executable) devserver.Options {
+	server := devserver.Options{Executable: executable, SearchAttributes: true}
+	if o.Eager {
+		server.DynamicConfig = []string{"system.enableActivityEagerExecution=true"}
+	}
+	return server
+}

@@ -48,9 +48,13 @@ type config struct {
 	demo                        bool
 	healthAddr, metricsAddr     string
 	stopTimeout                 time.Duration
+	cachedWaits                 int
 	logLevel                    slog.Level
 	logFormat                   string
 }
+
+// defaultCachedWaits is the SDK's own default.
+const defaultCachedWaits = 10_000
 
 // usageError is a wrong command line.
 type usageError struct{ error }
@@ -86,6 +90,7 @@ func (c *config) define(flags *pflag.FlagSet) {
 	flags.StringVar(&c.healthAddr, "health-addr", "", "`host:port` of GET /healthz: 200 while it works, 503 before and after (default off)")
 	flags.StringVar(&c.metricsAddr, "metrics-addr", "", "`host:port` of GET /metrics for Prometheus (default off)")
 	flags.DurationVar(&c.stopTimeout, "stop-timeout", jobwait.DefaultStopTimeout, "how long a request in flight may go on after a signal; longer than the request_timeout_seconds of your specs")
+	flags.IntVar(&c.cachedWaits, "cached-waits", defaultCachedWaits, "`number` of waits kept in memory between their steps, about 50 KB each; one that is not kept costs a replay with each step")
 	flags.TextVar(&c.logLevel, "log-level", &c.logLevel, "`level` from which on lines are logged: debug, info, warn, error")
 	flags.StringVar(&c.logFormat, "log-format", "text", "`format` of log lines: text, json")
 }
@@ -98,6 +103,8 @@ func (c *config) validate() error {
 		return usageError{fmt.Errorf("--log-format %q is not one of text and json", c.logFormat)}
 	case c.stopTimeout <= 0:
 		return usageError{fmt.Errorf("--stop-timeout %s: a request in flight needs time to finish; give a duration above 0", c.stopTimeout)}
+	case c.cachedWaits < 1:
+		return usageError{fmt.Errorf("--cached-waits %d: give a number above 0", c.cachedWaits)}
 	}
 	for name, address := range map[string]string{"--health-addr": c.healthAddr, "--metrics-addr": c.metricsAddr} {
 		if _, _, err := net.SplitHostPort(address); address != "" && err != nil {

@@ -89,6 +89,7 @@ func work(ctx context.Context, config config, plugin worker.Plugin, monitor *mon
 	if err := registerAttributes(ctx, c, settings.Namespace, logger); err != nil {
 		return err
 	}
+	worker.SetStickyWorkflowCacheSize(config.cachedWaits)
 	fatal := make(chan error, 1)
 	w := worker.New(c, config.taskQueue, workerOptions(config, plugin, fatal))
 	if err := w.Start(); err != nil {
@@ -105,8 +106,7 @@ func work(ctx context.Context, config config, plugin worker.Plugin, monitor *mon
 }
 
 // Settings are the stock worker's settings of the SDK. They scale the pollers with the load: with the SDK's two, a burst of
-// new waits starves behind those that are polling already. The sticky cache keeps the SDK's 10,000 workflows, about 300 MB
-// when it is full.
+// new waits starves behind those that are polling already.
 func Settings() worker.Options {
 	autoscaling := worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{})
 	return worker.Options{

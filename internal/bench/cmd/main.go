@@ -92,6 +92,7 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	})
 	flags.IntVar(&c.DeepWaits, "deep", c.DeepWaits, "`number` of waits of which memory is looked at after many polls")
 	flags.IntVar(&c.LongPolls, "long", c.LongPolls, "`number` of polls of the longest wait that is replayed, each taking a second to record")
+	flags.BoolVar(&c.Eager, "eager", false, "have the server hand out activities eagerly, which it does not do by default")
 	flags.StringVar(&c.json, "json", "", "`file` for the report as JSON, every turn included")
 	flags.StringVar(&c.docs, "docs", "", "`page` whose marked table is replaced")
 	flags.StringVar(&c.Dir, "profile", "", "`directory` for CPU profiles of the workers at saturation, and for their logs")
