@@ -3,6 +3,7 @@ package operation_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -75,4 +76,10 @@ func TestJournalOfManyPollsIsSmall(t *testing.T) {
 	require.Zero(t, operation.VerifyChain("", entries))
 	_, size := operation.Journalled(entries)
 	require.Less(t, size, len(entries)*32)
+}
+
+// A field that is added to the entries is not in the journal by itself.
+func TestJournalKnowsEveryField(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, 18, reflect.TypeFor[wire.Entry]().NumField(), "teach journal.add and journalReader.entry the new field, and anyEntry above")
 }
