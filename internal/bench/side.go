@@ -20,6 +20,8 @@ const (
 	requestTimeout = 10 * time.Second
 	// starters is how many waits are being started at the same time.
 	starters = 16
+	// startAttempts is how often one is tried, each for ten seconds.
+	startAttempts = 6
 )
 
 // side is one of the two that are compared.
@@ -120,7 +122,7 @@ func (b *bench) add(ctx context.Context, t *turn, name string, n, interval int, 
 			return err
 		}
 		jobs[i], times[i] = t.group+"."+name+strconv.Itoa(i), time.Now()
-		runs[i], err = t.start(ctx, t.queue, jobs[i], interval)
+		runs[i], err = t.patiently(ctx, jobs[i], interval)
 		return err
 	})
 	for i, job := range jobs {
@@ -130,6 +132,17 @@ func (b *bench) add(ctx context.Context, t *turn, name string, n, interval int, 
 	}
 	t.jobs = append(t.jobs, jobs...)
 	return jobs, err
+}
+
+// patiently starts a wait also on a server that is too busy to answer in time. A start that was taken in after all is found,
+// not repeated.
+func (t *turn) patiently(ctx context.Context, job string, interval int) (run client.WorkflowRun, err error) {
+	for range startAttempts {
+		if run, err = t.start(ctx, t.queue, job, interval); err == nil || ctx.Err() != nil {
+			return run, err
+		}
+	}
+	return nil, err
 }
 
 // leave ends the waits of a turn and its worker.
