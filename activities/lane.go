@@ -110,7 +110,7 @@ func (s *stay) server(now, local time.Time) time.Time { return s.clock.now().Add
 // refused says why a request will not leave in time. Where that is the provider's word, it comes with the time asked for.
 func (s *stay) refused(now time.Time, verdict lanes.Verdict) *refusal {
 	until := s.server(now, verdict.Until)
-	if verdict.Cause != lanes.RateLimited && verdict.Cause != lanes.Unavailable {
+	if !verdict.Named {
 		return refuse(wire.NotSentTooLate, "held back until %s by %s %s", clockTime(until), causes[verdict.Cause], s.lane.Origin)
 	}
 	refused := refuse(wire.NotSentHeldBack, "%s until %s", verdict.Cause, until.Format(time.RFC3339))
@@ -126,7 +126,7 @@ func (a *Activities) holdBack(ctx context.Context, ready cleared, s *stay, now t
 	}
 	held.Times++
 	held.Cause, held.Slot = wire.HoldCause(verdict.Cause), &slot
-	activity.RecordHeartbeat(ctx, held)
+	activity.RecordHeartbeat(context.WithoutCancel(ctx), held) // a worker that stops has to tell it as well
 	count(ctx, "jobwait_held_back", ready.table.Provider(), string(verdict.Cause))
 	a.gaugeHolds(ctx, now)
 	text := fmt.Sprintf("held back until %s by %s %s, nothing sent", clockTime(slot), causes[verdict.Cause], s.lane.Origin)

@@ -148,6 +148,20 @@ func TestAHoldPastNotAfterIsTheResult(t *testing.T) {
 	require.Len(t, c.saw(), 1)
 }
 
+// R19: what a 429 without Retry-After leaves no time for is too late: the provider has asked for no time.
+func TestAHoldThatNobodyAskedForIsTooLate(t *testing.T) {
+	t.Parallel()
+	c := newColleagues(t, answers(429, ""), Origins{})
+	_, err := c.ask(nil)
+	require.NoError(t, err)
+	result, err := c.ask(func(request *wire.PollRequest) { request.NotAfter = time.Now().Add(3 * time.Second) })
+	require.NoError(t, err)
+	require.Equal(t, wire.NotSentTooLate, result.NotSent)
+	require.Nil(t, result.HeldUntil)
+	require.Contains(t, result.Detail, "by a 429 of "+c.URL)
+	require.Len(t, c.saw(), 1)
+}
+
 // What our own rate leaves no time for is too late, and says nothing of the provider.
 func TestARateThatLeavesNoTime(t *testing.T) {
 	t.Parallel()

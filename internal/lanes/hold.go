@@ -17,6 +17,8 @@ type hold struct {
 	until time.Time
 	// asked is what the provider said, which may be later.
 	asked time.Time
+	// named says that it did; after a 429 without guidance, asked is ours.
+	named bool
 	cause Cause
 	// learned is when the answer came that the hold is of.
 	learned time.Time
@@ -115,6 +117,7 @@ func (l *Lane) throttled(now time.Time, a Answer) (held bool) {
 		l.hold.pace, l.hold.heeding = l.asked.sum(now), map[string]struct{}{a.Wait: {}}
 	}
 	l.hold.until, l.hold.asked, l.hold.cause, l.hold.learned = until, now.Add(asked), cause, now
+	l.hold.named = a.RetryAfter > 0
 	l.hold.capped, l.hold.probe = asked > l.limits.MaxHold, time.Time{}
 	l.tail = latest(l.tail, until)
 	return true

@@ -84,6 +84,8 @@ type Verdict struct {
 	// Until is when it may leave. With Refuse it is the time that the provider asked for or that the limits lead to, which is not
 	// before the request's By.
 	Until time.Time
+	// Named says, of a Refuse, that Until is the provider's own word.
+	Named bool
 	// Probe says that the request which goes is the one that finds out whether a hold is over.
 	Probe bool
 }
@@ -171,7 +173,7 @@ func (l *Lane) queueCause() Cause {
 // queue gives a request the next slot from a time on.
 func (l *Lane) queue(now time.Time, r Request, from time.Time, cause Cause) Verdict {
 	if r.tooLate(from) {
-		return Verdict{Do: Refuse, Cause: cause, Until: latest(from, l.hold.asked)}
+		return Verdict{Do: Refuse, Cause: cause, Until: latest(from, l.hold.asked), Named: cause == l.hold.cause && l.hold.named}
 	}
 	slot := latest(now, from, l.tail)
 	switch {

@@ -140,9 +140,18 @@ func TestAHoldPastTheDeadlineIsRefused(t *testing.T) {
 	lane := holding()
 	told(lane, start, limited(time.Hour))
 	cap, asked := at(100*time.Millisecond+10*time.Minute), at(100*time.Millisecond+time.Hour)
-	require.Equal(t, lanes.Verdict{Do: lanes.Refuse, Cause: lanes.RateLimited, Until: asked},
+	require.Equal(t, lanes.Verdict{Do: lanes.Refuse, Cause: lanes.RateLimited, Until: asked, Named: true},
 		lane.Ask(at(time.Second), lanes.Request{By: cap}))
 	require.Equal(t, lanes.Back, lane.Ask(at(time.Second), lanes.Request{By: cap.Add(time.Millisecond)}).Do)
+}
+
+// R19: a time that we made up for a 429 without Retry-After is not the provider's word.
+func TestAHoldThatNobodyAskedForIsNotNamed(t *testing.T) {
+	t.Parallel()
+	lane := holding()
+	told(lane, start, limited(0))
+	require.Equal(t, lanes.Verdict{Do: lanes.Refuse, Cause: lanes.RateLimited, Until: at(5100 * time.Millisecond)},
+		lane.Ask(at(time.Second), lanes.Request{By: at(4 * time.Second)}))
 }
 
 // Behind the hold but before its turn in the queue, the deadline decides.
