@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -55,8 +54,10 @@ func answerDetail(seen wire.Observation) string {
 	return seen.Detail
 }
 
-// withHeldBack adds to a detail for how long and why the request was held back before it was sent at the given time, or before
-// it was given up now.
+// heldBackWord begins what a detail says of a request that was held back: for how many seconds, how often, and why last.
+const heldBackWord = "held_back "
+
+// withHeldBack adds to a detail how the request was held back before it was sent at the given time, or was given up now.
 func withHeldBack(detail string, now time.Time, held *wire.HeldBack, sentAt *time.Time) string {
 	if held == nil {
 		return detail
@@ -65,11 +66,9 @@ func withHeldBack(detail string, now time.Time, held *wire.HeldBack, sentAt *tim
 	if sentAt != nil {
 		until = *sentAt
 	}
-	text := fmt.Sprintf("held back %d s (%d times) by %s", max(until.Sub(held.Since), 0)/time.Second, held.Times, held.Cause)
-	if detail == "" {
-		return text
-	}
-	return detail + ", " + text
+	waited := int(max(until.Sub(held.Since), 0) / time.Second)
+	words := heldBackWord + strconv.Itoa(waited) + " " + strconv.Itoa(held.Times) + " " + string(held.Cause)
+	return joinWords(detail, words)
 }
 
 func (o *Operation) noteRejected(now time.Time, rejected []wire.RejectedGuidance) {

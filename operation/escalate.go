@@ -47,10 +47,14 @@ func (o *Operation) whileCancelling(reason wire.Reason, detail string) (wire.Rea
 }
 
 func joinWords(a, b string) string {
-	if a == "" {
+	switch {
+	case a == "":
 		return b
+	case b == "":
+		return a
+	default:
+		return a + "; " + b
 	}
-	return a + "; " + b
 }
 
 // escalate opens a question. Its window runs from here, whatever becomes of the message (R37).

@@ -55,11 +55,14 @@ type world struct {
 	notice    time.Duration
 	keys      []wire.DecisionKey
 	approval  wire.ApprovalRule
+	holdsBack bool
 }
 
 type timedAnswer struct {
 	result  wire.PollResult
 	latency time.Duration
+	// heldUntil is until when a hold lasts that keeps the request from being sent, from the time when it was reserved on.
+	heldUntil time.Duration
 }
 
 // timedRequest asks for more so long after the request before it.
@@ -99,6 +102,7 @@ func drawWorld(rt *rapid.T) world {
 	w.approval = rapid.SampledFrom([]wire.ApprovalRule{
 		"", "", wire.ApprovalNone, wire.ApprovalPerOperation, wire.ApprovalPerRequest, "rule of tomorrow",
 	}).Draw(rt, "approval")
+	w.holdsBack = rapid.Bool().Draw(rt, "holds back")
 	if rapid.Bool().Draw(rt, "cancellable") {
 		w.known.Table = cancelTable()
 	}
@@ -151,7 +155,17 @@ func drawAnswer(rt *rapid.T) timedAnswer {
 		}).Draw(rt, "why"), RunID: "dddddddd-0000-4000-8000-000000000001", CredentialVersion: "1"}
 		return a
 	}
-	a.result = result(drawObservation(rt))
+	switch rapid.IntRange(0, 11).Draw(rt, "held") {
+	case 0:
+		a.result, a.heldUntil = wire.PollResult{NotSent: wire.NotSentHeldBack}, drawDelay(rt, "until", 7200)
+	case 1:
+		a.result = wire.PollResult{NotSent: wire.NotSentHeldBack}
+	case 2, 3:
+		a.result, a.latency = result(drawObservation(rt)), drawDelay(rt, "held for", 900)
+		a.result.HeldBack = &wire.HeldBack{Times: 1, Cause: wire.HoldQueue}
+	default:
+		a.result = result(drawObservation(rt))
+	}
 	return a
 }
 
@@ -198,6 +212,7 @@ func drawCancel(rt *rapid.T) wire.CancelResult {
 		{HTTPStatus: 200, Accepted: true, Confirmed: true},
 		{NotSent: wire.NotSentHistoryReset, RunID: "ffffffff-0000-4000-8000-000000000001"},
 		{NotSent: wire.NotSentTableMissing},
+		{NotSent: wire.NotSentHeldBack, HeldUntil: new(start.Add(drawDelay(rt, "cancel held until", 7200)))},
 	}).Draw(rt, "cancel")
 }
 
@@ -246,6 +261,7 @@ func (w world) play(t *testing.T, carry bool) *lived {
 	t.Helper()
 	snapshot := prepared(t, w.spec, w.known)
 	snapshot.ResetRunID, snapshot.DecisionKeys, snapshot.Approval = w.reset, w.keys, w.approval
+	snapshot.HoldBack = w.holdsBack
 	l := &lived{applied: map[string]bool{}, shell: &shell{
 		op: operation.Open(snapshot, firstRun, start, start), now: start, down: w.down, carry: carry,
 		trusts:   func(int) []wire.DecisionKey { return w.keys },
@@ -263,8 +279,10 @@ func (w world) play(t *testing.T, carry bool) *lived {
 		if at.Before(l.minimum) {
 			l.early = append(l.early, fmt.Sprintf("request %d left at %s, before %s", polls, at, l.minimum))
 		}
+		before := l.minimum
+		l.withdrew = func() { l.minimum = before } // what it would have been answered, nobody knows
 		l.minimum = latest(l.minimum, asksFor(next, at))
-		return arrived(next.result, at, next.latency), next.latency
+		return arrived(next, at), next.latency
 	}
 	l.canceller = func(time.Time, wire.CancelRequest) (wire.CancelResult, time.Duration) {
 		return w.cancels[(len(l.cancels)-1)%len(w.cancels)], 3 * time.Second
@@ -330,6 +348,9 @@ func (w world) nudgers() func(*shell) (time.Time, func()) {
 
 // asksFor is the earliest time that an answer allows: no request of these worlds comes a hundred years later.
 func asksFor(a timedAnswer, at time.Time) time.Time {
+	if a.heldUntil > 0 {
+		return at.Add(a.heldUntil)
+	}
 	if a.result.Observation == nil || a.result.Observation.Guidance.RetryAfterSeconds == nil {
 		return at
 	}
@@ -337,11 +358,19 @@ func asksFor(a timedAnswer, at time.Time) time.Time {
 	return at.Add(a.latency).Add(time.Duration(max(seconds, 0)) * time.Second)
 }
 
-func arrived(answered wire.PollResult, at time.Time, latency time.Duration) wire.PollResult {
+// arrived puts the times into an answer. A request that is held back leaves three quarters of the way to it.
+func arrived(a timedAnswer, at time.Time) wire.PollResult {
+	answered, sentAt := a.result, at
+	if answered.HeldBack != nil {
+		sentAt = at.Add(3 * a.latency / 4)
+	}
 	if answered.Observation != nil {
 		seen := *answered.Observation
-		seen.SentAt, seen.ReceivedAt = &at, new(at.Add(latency))
+		seen.SentAt, seen.ReceivedAt = &sentAt, new(at.Add(a.latency))
 		answered.Observation = &seen
+	}
+	if a.heldUntil > 0 {
+		answered.HeldUntil = new(at.Add(a.heldUntil))
 	}
 	return answered
 }

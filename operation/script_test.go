@@ -31,6 +31,8 @@ type script struct {
 	keys     []wire.DecisionKey
 	approval wire.ApprovalRule
 	trusted  map[int][]wire.DecisionKey
+	// holdsBack lets requests be held back.
+	holdsBack bool
 }
 
 // planned is an answer that is given so many times; endless where left is negative.
@@ -38,7 +40,8 @@ type planned[T any] struct {
 	left    int
 	latency time.Duration
 	result  T
-	bare    bool // gives no times of sending and receiving
+	bare    bool          // gives no times of sending and receiving
+	held    time.Duration // how long the request is held back before it leaves, or is given up
 }
 
 // act is what a person does: at a time from the start, so long after the present escalation opened (asked), or in the same
@@ -132,6 +135,8 @@ func (s *script) add(t *testing.T, l line) {
 		s.addNotify(t, l)
 	case "approval":
 		s.approval = wire.ApprovalRule(l.word(1))
+	case "holds-back":
+		s.holdsBack = true
 	case "keys":
 		s.keys = keysOf(l)
 	case "trust":
@@ -210,9 +215,12 @@ func plannedAnswer(t *testing.T, l line) planned[wire.PollResult] {
 	t.Helper()
 	times, l := repeats(t, l)
 	p := planned[wire.PollResult]{left: times, latency: duration(t, orElse(l.values["latency"], "200ms"))}
+	held, heldFor := heldBack(t, l)
+	p.held = heldFor
 	if why, ok := l.values["unsent"]; ok {
 		p.result = wire.PollResult{
 			NotSent: wire.NotSent(why), Detail: l.values["detail"], RunID: l.values["run"], CredentialVersion: l.values["version"],
+			HeldUntil: until(t, l), HeldBack: held,
 		}
 		return p
 	}
@@ -220,7 +228,26 @@ func plannedAnswer(t *testing.T, l line) planned[wire.PollResult] {
 	seen.CredentialRef, seen.CredentialVersion = orElse(l.values["credential"], "demo"), orElse(l.values["version"], "1")
 	seen.TableDigest = "sha256:table"
 	p.result, p.bare = result(seen), seen.Answer == wire.AnswerTransportFailure
+	p.result.HeldBack = held
 	return p
+}
+
+// heldBack reads "held=40s/3/rate_limited": held back for 40 seconds, three times, the last time because of a 429.
+func heldBack(t *testing.T, l line) (*wire.HeldBack, time.Duration) {
+	t.Helper()
+	parts := strings.Split(l.values["held"], "/")
+	if len(parts) != 3 {
+		return nil, 0
+	}
+	return &wire.HeldBack{Times: number(t, parts[1]), Cause: wire.HoldCause(parts[2])}, duration(t, parts[0])
+}
+
+func until(t *testing.T, l line) *time.Time {
+	t.Helper()
+	if l.values["until"] == "" {
+		return nil
+	}
+	return new(start.Add(duration(t, l.values["until"])))
 }
 
 func repeats(t *testing.T, l line) (int, line) {
@@ -312,7 +339,7 @@ func plannedCancel(t *testing.T, l line) planned[wire.CancelResult] {
 	p := planned[wire.CancelResult]{left: 1, latency: duration(t, orElse(l.values["latency"], "200ms"))}
 	p.result = wire.CancelResult{
 		NotSent: wire.NotSent(l.values["unsent"]), RunID: l.values["run"], CredentialVersion: l.values["version"],
-		Guidance: guidance(t, l),
+		Guidance: guidance(t, l), HeldUntil: until(t, l),
 	}
 	code, err := strconv.Atoi(l.word(0))
 	switch {
@@ -336,6 +363,7 @@ func (s *script) shell(t *testing.T) *shell {
 	require.NoError(t, err)
 	snapshot := prepared(t, spec, s.known)
 	snapshot.ResetRunID, snapshot.DecisionKeys, snapshot.Approval = s.reset, s.keys, s.approval
+	snapshot.HoldBack = s.holdsBack
 	sh := &shell{
 		op: operation.Open(snapshot, firstRun, start, start), now: start, down: s.down, notifier: s.notice,
 		trusts: func(n int) []wire.DecisionKey { return s.trusted[n] },
@@ -357,15 +385,20 @@ func (s *script) provider(t *testing.T) func(time.Time, wire.PollRequest) (wire.
 		require.NotEmpty(t, s.answers, "a status request nobody scripted, at %s", at)
 		next := &s.answers[0]
 		answered := next.result
+		latency := next.held + next.latency
 		if answered.Observation != nil {
 			seen := *answered.Observation
-			seen.SentAt = &at
+			seen.SentAt = new(at.Add(next.held))
 			if !next.bare {
-				seen.ReceivedAt = new(at.Add(next.latency))
+				seen.ReceivedAt = new(at.Add(latency))
 			}
 			answered.Observation = &seen
 		}
-		latency := next.latency
+		if answered.HeldBack != nil {
+			held := *answered.HeldBack
+			held.Since = at
+			answered.HeldBack = &held
+		}
 		if next.left--; next.left == 0 {
 			s.answers = s.answers[1:]
 		}

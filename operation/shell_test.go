@@ -36,6 +36,8 @@ type shell struct {
 	down []span
 	// carry hands the record over to a new run at every quiet moment.
 	carry bool
+	// withdrew is told that the last request was taken back before it left; nil: nobody.
+	withdrew func()
 	// seen is told every command as it is given; nil: nobody.
 	seen func(operation.Command)
 
@@ -64,6 +66,8 @@ type span struct{ from, to time.Time }
 type pending struct {
 	due  time.Time
 	take func()
+	// held is until when a request waits without having left; zero: it does not.
+	held time.Time
 }
 
 // sent is one status request with the limits that held when it left.
@@ -128,7 +132,7 @@ func (s *shell) carryOut(t *testing.T, command operation.Command) (closed bool) 
 	case operation.SendCancel:
 		s.cancels = append(s.cancels, s.now)
 		result, latency := s.canceller(s.now, command.Request)
-		s.request = &pending{s.now.Add(latency), func() { s.op.CancelAnswered(s.now, result) }}
+		s.request = &pending{due: s.now.Add(latency), take: func() { s.op.CancelAnswered(s.now, result) }}
 	case operation.Notify:
 		s.notify(command)
 	case operation.LearnKeys:
@@ -139,6 +143,9 @@ func (s *shell) carryOut(t *testing.T, command operation.Command) (closed bool) 
 		}
 		s.op.KeysLearned(keys)
 	case operation.Wait:
+		if command.Withdraw {
+			s.withdraw()
+		}
 		s.sleep(t, command.Until)
 	case operation.Close:
 		s.outcome = &command.Outcome
@@ -151,7 +158,26 @@ func (s *shell) send(request wire.PollRequest) {
 	record := s.op.Record()
 	s.sent = append(s.sent, sent{s.now, request, record.Limits, record})
 	result, latency := s.provider(s.now, request)
-	s.request = &pending{s.now.Add(latency), func() { s.op.StatusAnswered(s.now, result) }}
+	s.request = &pending{due: s.now.Add(latency), take: func() { s.op.StatusAnswered(s.now, result) }, held: heldUntil(result)}
+}
+
+// heldUntil is when a request leaves that is held back.
+func heldUntil(result wire.PollResult) time.Time {
+	if result.HeldBack == nil || result.Observation == nil {
+		return time.Time{}
+	}
+	return *result.Observation.SentAt
+}
+
+// withdraw ends a request that has not left; one that has is waited for.
+func (s *shell) withdraw() {
+	if s.request != nil && s.request.held.After(s.now) {
+		result := wire.PollResult{NotSent: wire.NotSentHeldBack, Detail: "withdrawn"}
+		s.request = &pending{due: s.now, take: func() { s.op.StatusAnswered(s.now, result) }}
+		if s.withdrew != nil {
+			s.withdrew()
+		}
+	}
 }
 
 func (s *shell) notify(command operation.Notify) {
@@ -165,7 +191,7 @@ func (s *shell) notify(command operation.Notify) {
 		failure, latency = s.notifier(notification)
 	}
 	s.notices = append(s.notices, pending{
-		s.now.Add(latency), func() { s.op.Notified(s.now, notification.ID, failure) },
+		due: s.now.Add(latency), take: func() { s.op.Notified(s.now, notification.ID, failure) },
 	})
 }
 

@@ -2,6 +2,7 @@ package operation
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/jobwait/jobwait/wire"
@@ -76,7 +77,8 @@ func sentence(e wire.Entry) string {
 	case wire.EventResponseReceived, wire.EventRequestLost:
 		return answerSentence(e) + " (" + used(e) + ")"
 	case wire.EventRequestNotSent:
-		return "not sent: " + reasonText(wire.Reason(e.Reason), e.Detail)
+		detail, held := cutHeldBack(e.Detail)
+		return "not sent: " + reasonText(wire.Reason(e.Reason), detail) + held
 	case wire.EventStateChanged:
 		return fmt.Sprintf("state %s -> %s (%s)", orElse(e.Detail, "none"), e.RawState, e.Category)
 	case wire.EventGuidanceRejected:
@@ -86,7 +88,31 @@ func sentence(e wire.Entry) string {
 	}
 }
 
+// cutHeldBack takes what a detail says of a request that was held back out of it, and puts it in words.
+func cutHeldBack(detail string) (rest, words string) {
+	at := strings.LastIndex(detail, heldBackWord)
+	if at < 0 {
+		return detail, ""
+	}
+	var waited, times int
+	var cause string
+	if _, err := fmt.Sscanf(detail[at:], heldBackWord+"%d %d %s", &waited, &times, &cause); err != nil {
+		return detail, ""
+	}
+	often := "once"
+	if times > 1 {
+		often = strconv.Itoa(times) + " times"
+	}
+	return strings.TrimSuffix(detail[:at], "; "), fmt.Sprintf(", held back %d s (%s) by %s", waited, often, cause)
+}
+
 func answerSentence(e wire.Entry) string {
+	detail, held := cutHeldBack(e.Detail)
+	e.Detail = detail
+	return answerText(e) + held
+}
+
+func answerText(e wire.Entry) string {
 	if e.Event == wire.EventRequestLost {
 		return "no answer: " + orElse(e.Detail, wire.TransportLost)
 	}
@@ -113,7 +139,8 @@ func peopleSentence(e wire.Entry) string {
 	case wire.EventDecisionRefused:
 		return fmt.Sprintf("decision refused%s: %s", by(e), reasonText(wire.Reason(e.Reason), e.Detail))
 	case wire.EventCancelSent:
-		return "asked the provider to cancel: " + e.Detail
+		detail, held := cutHeldBack(e.Detail)
+		return "asked the provider to cancel: " + detail + held
 	case wire.EventNotified:
 		return NoticeText(wire.NotificationKind(e.Reason), e.Detail)
 	case wire.EventClosed:

@@ -73,7 +73,7 @@ func (w *wait) pending() *workflow.PendingActivityInfo {
 
 // heldNotes are the entries that say that a request was held back.
 func heldNotes(entries []wire.Entry) []wire.Entry {
-	return slices.DeleteFunc(entries, func(e wire.Entry) bool { return !strings.Contains(e.Detail, "held back") })
+	return slices.DeleteFunc(entries, func(e wire.Entry) bool { return !strings.Contains(e.Detail, "held_back ") })
 }
 
 // R2, R16, R30: one of twenty waits is told to stay away for eight seconds. Nobody asks meanwhile, everybody is answered

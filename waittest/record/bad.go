@@ -51,6 +51,13 @@ func changes() []change {
 				return nil
 			})
 		}},
+		{"repeated_after_a_panic", "held_back_sent", func(h *historypb.History) error {
+			return editNth(h, enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, 2, func(event *historypb.HistoryEvent) error {
+				policy := event.GetActivityTaskScheduledEventAttributes().GetRetryPolicy()
+				policy.NonRetryableErrorTypes = policy.GetNonRetryableErrorTypes()[:2]
+				return nil
+			})
+		}},
 		{"outcome", "provider_failure", func(h *historypb.History) error {
 			return edit(h, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED, func(event *historypb.HistoryEvent) error {
 				payload := event.GetWorkflowExecutionCompletedEventAttributes().GetResult().GetPayloads()[0]

@@ -28,6 +28,8 @@ type wait struct {
 	people func(ctx context.Context, b *bed.Bed, run client.WorkflowRun) error
 	// messages says that the workflows that tell people of its end are recorded, too.
 	messages bool
+	// before is what happens before the wait begins; nil: nothing.
+	before func(ctx context.Context, b *bed.Bed) error
 }
 
 // group is a set of waits that share a server.
@@ -37,7 +39,9 @@ type group struct {
 	keys activities.DecisionKeySource
 	// channels says that people are told by two channels, of which one takes nothing.
 	channels bool
-	waits    []wait
+	// origins bound what is sent; nil: answers hold nobody back.
+	origins *activities.Origins
+	waits   []wait
 }
 
 func groups() []group {
@@ -53,6 +57,7 @@ func groups() []group {
 		},
 		signed(),
 		{server: devserver.Options{SearchAttributes: true, FastTimers: true}, waits: told(), channels: true},
+		held(),
 	}
 }
 
@@ -70,11 +75,9 @@ func (g group) record(ctx context.Context, waits []wait, dir string, progress io
 		return err
 	}
 	options := bed.WorkerOptions{
-		Credentials: bed.Credentials{
-			"demo": b.Credential("1", bed.Key), "other": b.Credential("1", bed.Key), "wrong": b.Credential("1", "wrong-key"),
-			"each": ruled(b, wire.ApprovalPerRequest), "once": ruled(b, wire.ApprovalPerOperation),
-		},
+		Credentials:  credentials(b),
 		DecisionKeys: g.keys,
+		Origins:      g.origins,
 		Worker:       worker.Options{Identity: "recorder"},
 	}
 	if g.channels {
@@ -99,6 +102,17 @@ func (g group) record(ctx context.Context, waits []wait, dir string, progress io
 	return errors.Join(errors.Join(results...), b.Close())
 }
 
+func credentials(b *bed.Bed) bed.Credentials {
+	known := bed.Credentials{
+		"wrong": b.Credential("1", "wrong-key"),
+		"each":  ruled(b, wire.ApprovalPerRequest), "once": ruled(b, wire.ApprovalPerOperation),
+	}
+	for _, name := range append([]string{"demo", "other"}, heldApart...) {
+		known[name] = b.Credential("1", bed.Key)
+	}
+	return known
+}
+
 // record plays one wait to its end and writes the history of each of its runs.
 func (w wait) record(ctx context.Context, b *bed.Bed, dir string, progress io.Writer) error {
 	if err := b.Provider.Set(w.name, w.script); err != nil {
@@ -107,6 +121,11 @@ func (w wait) record(ctx context.Context, b *bed.Bed, dir string, progress io.Wr
 	spec := b.Spec(w.name)
 	if w.spec != nil {
 		w.spec(&spec)
+	}
+	if w.before != nil {
+		if err := w.before(ctx, b); err != nil {
+			return fmt.Errorf("%s: %w", w.name, err)
+		}
 	}
 	run, err := b.Start(ctx, spec)
 	if err != nil {
