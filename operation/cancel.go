@@ -68,9 +68,10 @@ func (o *Operation) cancelNotSent(now time.Time, result wire.CancelResult) {
 		o.reset(now, result.RunID)
 		return
 	case wire.NotSentHeldBack:
-		o.keepAway(result.HeldUntil)
-		o.stop(now, wire.ReasonRetryAfterExceedsDeadline, timestamp(o.rec.ProviderMinimum))
-		return
+		if o.keepAway(result.HeldUntil); result.HeldUntil != nil {
+			o.stop(now, wire.ReasonRetryAfterExceedsDeadline, timestamp(o.rec.ProviderMinimum))
+			return
+		}
 	}
 	o.withheld(now, result.NotSent, result.Detail, result.CredentialVersion)
 }

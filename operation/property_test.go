@@ -212,6 +212,8 @@ func drawCancel(rt *rapid.T) wire.CancelResult {
 		{HTTPStatus: 200, Accepted: true, Confirmed: true},
 		{NotSent: wire.NotSentHistoryReset, RunID: "ffffffff-0000-4000-8000-000000000001"},
 		{NotSent: wire.NotSentTableMissing},
+		{NotSent: wire.NotSentHeldBack},
+		{NotSent: wire.NotSentTooLate},
 		{NotSent: wire.NotSentHeldBack, HeldUntil: new(start.Add(drawDelay(rt, "cancel held until", 7200)))},
 	}).Draw(rt, "cancel")
 }
