@@ -18,6 +18,8 @@ import (
 const (
 	// requestTimeout is that of both sides' requests.
 	requestTimeout = 10 * time.Second
+	// usualBase is the default of base_delay_seconds.
+	usualBase = 5
 	// starters is how many waits are being started at the same time.
 	starters = 16
 	// startAttempts is how often one is tried, each for ten seconds.
@@ -56,15 +58,16 @@ func (b *bench) startBare(ctx context.Context, queue, job string, interval int) 
 }
 
 // startWait starts a wait whose delays are all alike, as the bare loop's are: the first request at once, and then always
-// the interval.
+// the interval, which is a minimum here. The backoff is the default one, so that a first request that is late does not wait
+// for a whole long interval once more.
 func (b *bench) startWait(ctx context.Context, queue, job string, interval int) (client.WorkflowRun, error) {
-	zero, timeout := 0, int(requestTimeout/time.Second)
+	zero, base, timeout := 0, min(interval, usualBase), int(requestTimeout/time.Second)
 	spec := wire.Spec{
 		OperationID: "op-" + job, Provider: "demo-export", Account: "acct-42", ProviderJobID: job,
 		StatusURL: b.provider.url(job), CredentialRef: "demo",
 		DeadlineAt: time.Now().Add(24 * time.Hour).Truncate(time.Second), MaxStatusRequests: 100_000, MaxTransportFailures: 100,
 		Schedule: wire.Schedule{
-			InitialDelaySeconds: &zero, BaseDelaySeconds: &interval, MaxDelaySeconds: &interval, MinDelaySeconds: &interval,
+			InitialDelaySeconds: &zero, BaseDelaySeconds: &base, MaxDelaySeconds: &interval, MinDelaySeconds: &interval,
 			RequestTimeoutSeconds: &timeout,
 		},
 	}
