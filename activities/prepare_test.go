@@ -257,3 +257,15 @@ func TestPrepareMayBeTriedAgain(t *testing.T) {
 		require.False(t, application.NonRetryable())
 	}
 }
+
+// The SDK's test environment skips time, which lanes do not.
+func TestPrepareHoldsBackOnARealServerOnly(t *testing.T) {
+	t.Parallel()
+	for original, want := range map[string]bool{testRun: true, "": false} {
+		p := newPreparation(t)
+		p.request.OriginalRunID = original
+		prepared, err := p.prepare()
+		require.NoError(t, err)
+		require.Equal(t, want, prepared.HoldBack, original)
+	}
+}
