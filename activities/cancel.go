@@ -33,7 +33,9 @@ func (a *Activities) CancelAtProvider(ctx context.Context, request wire.CancelRe
 
 func (a *Activities) cancel(ctx context.Context, request wire.CancelRequest, ready cleared, s *stay) wire.CancelResult {
 	defer a.depart(s)
-	got := a.sender.send(ctx, order{request: ready.request, timeout: seconds(request.TimeoutSeconds), clock: s.clock})
+	got := a.sender.send(context.WithoutCancel(ctx), order{ // R48: what has left is awaited
+		request: ready.request, timeout: seconds(request.TimeoutSeconds), clock: s.clock,
+	})
 	if refused := got.refusal(); refused != nil {
 		return a.notCancelled(ctx, request, s, refused)
 	}

@@ -37,7 +37,7 @@ func (a *Activities) PollStatus(ctx context.Context, request wire.PollRequest) (
 
 func (a *Activities) poll(ctx context.Context, request wire.PollRequest, ready cleared, s *stay) wire.PollResult {
 	defer a.depart(s)
-	got := a.sender.send(ctx, order{
+	got := a.sender.send(context.WithoutCancel(ctx), order{ // R48: what has left is awaited
 		request: ready.request, notAfter: request.NotAfter, timeout: seconds(request.TimeoutSeconds), clock: s.clock,
 	})
 	if refused := got.refusal(); refused != nil {
