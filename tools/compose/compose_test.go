@@ -24,13 +24,13 @@ const root = "../.."
 var oneShots = []string{"temporal-schema", "temporal-setup"}
 
 // ours are built from this repository.
-var ours = []string{"provider", "worker"}
+var ours = []string{"provider", "worker", "inbox"}
 
 func TestLoads(t *testing.T) {
 	t.Parallel()
 	project := load(t)
 	require.ElementsMatch(t,
-		[]string{"postgres", "temporal-schema", "temporal", "temporal-setup", "temporal-ui", "provider", "worker", "prometheus"},
+		[]string{"postgres", "temporal-schema", "temporal", "temporal-setup", "temporal-ui", "provider", "worker", "inbox", "prometheus"},
 		project.ServiceNames())
 	require.Equal(t, "jobwait", project.Name)
 }
@@ -86,7 +86,7 @@ func TestPortsAreOnLoopback(t *testing.T) {
 			published++
 		}
 	}
-	require.Equal(t, 3, published, "Temporal, its UI and Prometheus; nobody outside needs the database, the worker or the provider")
+	require.Equal(t, 4, published, "Temporal, its UI, the inbox and Prometheus; nobody outside needs the database, the worker or the provider")
 }
 
 func TestImagesArePinned(t *testing.T) {
@@ -178,10 +178,21 @@ func TestWorkerReachesTheProviderOnLoopback(t *testing.T) {
 	}
 	require.NoError(t, yaml.Unmarshal([]byte(read(t, "deploy/credentials.yaml")), &file))
 	require.Equal(t, []string{"http://" + address}, file.Credentials["demo"].Origins)
-	for _, name := range ours {
+	require.NotContains(t, project.Services["inbox"].Environment, file.Credentials["demo"].Env, "who answers needs no credential")
+	for _, name := range []string{"provider", "worker"} {
 		require.Contains(t, project.Services[name].Environment, file.Credentials["demo"].Env, "both ends know the key")
 	}
 	require.Equal(t, file.Credentials["demo"].Env, flagValue(project.Services["provider"].Command, "--key-env"))
+}
+
+// What is being sent when the inbox is stopped is seen to its end, for half a minute and a little.
+func TestInboxMayFinishAnAnswerWhenItIsStopped(t *testing.T) {
+	t.Parallel()
+	inbox := load(t).Services["inbox"]
+	require.NotNil(t, inbox.StopGracePeriod)
+	require.Greater(t, time.Duration(*inbox.StopGracePeriod), 35*time.Second)
+	require.Equal(t, []string{"inbox"}, inbox.Profiles, "off until somebody has said who may use it")
+	require.NotContains(t, inbox.Command, "--local")
 }
 
 func TestSetupRegistersWhatJobwaitWrites(t *testing.T) {
@@ -230,7 +241,7 @@ func TestOtherFilesParse(t *testing.T) {
 func load(t *testing.T) *types.Project {
 	t.Helper()
 	options, err := cli.NewProjectOptions([]string{filepath.Join(root, "docker-compose.yml")},
-		cli.WithDiscardEnvFile, cli.WithProfiles([]string{"metrics"}), cli.WithResolvedPaths(true))
+		cli.WithDiscardEnvFile, cli.WithProfiles([]string{"metrics", "inbox"}), cli.WithResolvedPaths(true))
 	require.NoError(t, err)
 	project, err := options.LoadProject(t.Context())
 	require.NoError(t, err)

@@ -112,3 +112,12 @@ func TestOrigin(t *testing.T) {
 		require.Equal(t, good, err == nil, text)
 	}
 }
+
+// The file that the containers begin with can be used as it stands, but for its names.
+func TestDeployedFile(t *testing.T) {
+	t.Parallel()
+	file, err := access.ReadFile(filepath.Join("..", "..", "..", "deploy", "access.yaml"))
+	require.NoError(t, err)
+	require.True(t, file.Policy().MayAnswer(access.Person{Name: "ana", Groups: []string{"exports-oncall"}}, "demo-export", "acct-42", "extend"))
+	require.False(t, file.Policy().MayAnswer(access.Person{Name: "dan", Groups: []string{"auditors"}}, "demo-export", "acct-42", "extend"))
+}

@@ -36,12 +36,9 @@ func (l Lister) Urgent(ctx context.Context, f Filter, now time.Time, place strin
 		return l.cut(rows, size, false), err
 	}
 	s := search{lister: l, filter: f, from: from.at, want: size}
-	later, more, err := s.read(ctx, time.Time{})
-	if err == nil && more {
-		later, err = s.narrowed(ctx, now)
-	}
+	later, more, err := s.earliest(ctx, now)
 	page := l.cut(append(rows, later...), size, more)
-	if !more && place == "" {
+	if err == nil && !more && place == "" {
 		page.Whole = int64(len(later))
 	}
 	return page, err
@@ -76,21 +73,26 @@ type search struct {
 	want int
 }
 
-// narrowed reads the earliest span that holds enough. What the same search came to the last time is tried first.
-func (s search) narrowed(ctx context.Context, now time.Time) ([]Row, error) {
+// earliest reads the earliest rows, at least as many as are wanted if there are so many; more says that there are others
+// behind them. The span that the same search came to the last time is tried first, then all, then spans that are cut down.
+func (s search) earliest(ctx context.Context, now time.Time) (rows []Row, more bool, err error) {
 	if until, ok := s.lister.spans.get(s.query(time.Time{})); ok {
-		rows, more, err := s.read(ctx, until)
-		if err != nil || len(rows) >= s.want && !more {
-			return rows, err
+		rows, over, err := s.read(ctx, until)
+		if err != nil || len(rows) >= s.want && !over {
+			return rows, true, err
 		}
+	}
+	rows, more, err = s.read(ctx, time.Time{})
+	if err != nil || !more {
+		return rows, false, err
 	}
 	until, err := s.span(ctx, now)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	s.lister.spans.put(s.query(time.Time{}), until)
-	rows, _, err := s.read(ctx, until)
-	return rows, err
+	rows, _, err = s.read(ctx, until)
+	return rows, true, err
 }
 
 // span is the end of a span that holds at least the wanted rows, and not many more if it can be cut so. It looks from now on

@@ -140,7 +140,7 @@ const (
 	// mostTicks is how many labels there would be if all stretches had one measure.
 	mostTicks = 8
 	// tickRoom is what a label takes.
-	tickRoom = 62
+	tickRoom = 60
 )
 
 // ticks mark the past, as far as their labels have room.
@@ -158,7 +158,9 @@ func (s scale) ticks() []Tick {
 			continue
 		}
 		for at := stretch.from.UTC().Truncate(step).Add(step); !at.After(stretch.to); at = at.Add(step) {
-			if x := s.x(at); len(out) == 0 || x-out[len(out)-1].X >= tickRoom {
+			x := s.x(at)
+			fits := x >= tickRoom/2 && x <= width-tickRoom/2
+			if fits && (len(out) == 0 || x-out[len(out)-1].X >= tickRoom) {
 				out = append(out, Tick{X: x, Label: at.Format(layoutFor(step))})
 			}
 		}
