@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobwait/jobwait/activities"
+	"github.com/jobwait/jobwait/internal/inboxcmd/access"
 	"github.com/jobwait/jobwait/notify"
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
@@ -231,17 +232,20 @@ func TestShownDecisionsAreRead(t *testing.T) {
 
 var shownYAML = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// The files that docs/operate.md shows are files that a worker takes.
+// The files that docs/operate.md shows are files that a worker, or the inbox, takes.
 func TestShownFilesAreTaken(t *testing.T) {
 	t.Parallel()
 	blocks := shownYAML.FindAllStringSubmatch(readFile(t, "docs/operate.md"), -1)
-	require.Len(t, blocks, 5)
+	require.Len(t, blocks, 7)
+	accessFile := func(path string) error { _, err := access.ReadFile(path); return err }
 	for i, check := range []func(path string) error{
 		func(path string) error { return activities.CredentialsFile(path).Validate() },
 		func(path string) error { _, err := activities.LoadPolicy(path); return err },
 		func(path string) error { return activities.DecisionKeysFile(path).Validate() },
 		func(path string) error { _, err := activities.LoadOrigins(path); return err },
 		func(path string) error { _, err := notify.Load(path); return err },
+		accessFile, // with OpenID Connect
+		accessFile, // with a proxy
 	} {
 		path := filepath.Join(t.TempDir(), "shown.yaml")
 		require.NoError(t, os.WriteFile(path, []byte(blocks[i][1]), 0o600))
