@@ -28,7 +28,7 @@ import (
 )
 
 // scriptPatience bounds what a script waits for.
-const scriptPatience = 60 * time.Second
+const scriptPatience = 3 * time.Minute
 
 // The command line on a real server: testdata/script/*.txt on the shared bed, testdata/script-runs/*.txt on the one where
 // short waits have many runs.
