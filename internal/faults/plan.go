@@ -117,7 +117,7 @@ func NewPlan(options Options) Plan {
 func drawWait(r *rand.Rand, n int, length time.Duration) Wait {
 	kind := kinds[n%len(kinds)]
 	w := Wait{
-		Job: fmt.Sprintf("job-%04d", n+1), Kind: kind.name, polls: 4 + int(length/(2*time.Minute)),
+		Job: fmt.Sprintf("job-%04d", n+1), Kind: kind.name, polls: 4 + int(length/(5*time.Minute)),
 		Start: time.Duration(r.Float64() * 0.6 * float64(length)),
 		Life:  between(r, min(25*time.Second, length*3/4), min(length*3/10+10*time.Second, 5*time.Minute)),
 	}
