@@ -54,10 +54,12 @@ type await struct {
 	alarm   alarm
 	request workflow.Future
 	took    func(workflow.Future)
-	// withdraw ends the request if it is held back and not under way; nil: it cannot be.
-	withdraw workflow.CancelFunc
-	notices  []notice
-	shown    published
+	// withdraw ends the request if it is held back and not under way; nil: it cannot be. lengthBefore is how many events the
+	// history had when it was made.
+	withdraw     workflow.CancelFunc
+	lengthBefore int
+	notices      []notice
+	shown        published
 	// requestsBefore is how many requests the runs before had used.
 	requestsBefore int
 }
@@ -205,11 +207,20 @@ func (a *await) auditIsFull() bool {
 	return entries >= entriesAtMost || bytes >= bytesAtMost
 }
 
+// eventsMeanwhile is how much a history may grow while a status request is in flight, in a run that should continue.
+const eventsMeanwhile = 100
+
 // outgrown reports whether a status request in flight keeps a run from continuing that should. It may be held back for hours,
-// while whoever sends signals fills the history: it is taken back then, at the price of its reservation. A cancel is not: it
-// is a person's word, which would have to be given again.
+// while whoever sends signals fills the history: it is taken back then, at the price of its reservation. That a run should
+// continue is no reason by itself: most learn of it when a request is due, and its answer comes soon. A cancel is not taken
+// back: it is a person's word, which would have to be given again.
 func (a *await) outgrown() bool {
-	return a.op.Polling() && !a.op.Stopping() && (a.auditIsFull() || workflow.GetInfo(a.ctx).GetContinueAsNewSuggested())
+	if !a.op.Polling() || a.op.Stopping() {
+		return false
+	}
+	info := workflow.GetInfo(a.ctx)
+	grown := info.GetCurrentHistoryLength()-a.lengthBefore >= eventsMeanwhile
+	return a.auditIsFull() || grown && info.GetContinueAsNewSuggested()
 }
 
 // continueAsNew carries the whole record over. Every signal was drained in this workflow task, and every update handler

@@ -59,6 +59,7 @@ func (a *await) pollStatus(command operation.SendStatus) {
 		options.ScheduleToCloseTimeout = left + options.StartToCloseTimeout
 		options.WaitForCancellation = true
 		ctx, a.withdraw = workflow.WithCancel(ctx)
+		a.lengthBefore = workflow.GetInfo(a.ctx).GetCurrentHistoryLength()
 	}
 	a.request = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), wire.ActivityPollStatus, request)
 	a.took = func(future workflow.Future) {

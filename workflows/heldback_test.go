@@ -35,6 +35,7 @@ func TestAHeldRequestDoesNotKeepARunFromEnding(t *testing.T) {
 	for name, grow := range map[string]func(w *world){
 		"history": func(w *world) {
 			w.SetContinueAsNewSuggested(true)
+			w.SetCurrentHistoryLength(5000)
 			w.SignalWorkflow(wire.SignalNudge, wire.Nudge{Source: "webhook"})
 		},
 		"audit": func(w *world) {
@@ -62,4 +63,27 @@ func TestAHeldRequestDoesNotKeepARunFromEnding(t *testing.T) {
 			require.Zero(t, carried.Counters.TransportFailuresUsed)
 		})
 	}
+}
+
+// R30, R49: that a run should continue comes up when a request is due, as often as not. It is sent all the same, and the next run
+// begins after its answer: a reservation is not given for nothing.
+func TestARunThatShouldContinueSendsWhatIsDue(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(n int, _ wire.PollRequest) (wire.PollResult, error) {
+		if n == 1 {
+			return running()
+		}
+		return succeeded()
+	})
+	w.holdBack = true
+	w.SetOnTimerFiredListener(func(string) {
+		w.SetCurrentHistoryLength(5000)
+		w.SetContinueAsNewSuggested(true)
+	})
+	var carried wire.Record
+	outcome, runs := w.runAll(spec(), func(record wire.Record) { carried = record })
+	require.Equal(t, 2, runs)
+	require.Equal(t, wire.StatusSucceeded, outcome.Status)
+	require.Equal(t, map[string]int{"200": 1}, carried.Answers, "the one request that the first run reserved was answered")
+	require.Equal(t, wire.Counters{StatusRequestsUsed: 2}, outcome.Counters)
 }

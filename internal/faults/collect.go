@@ -1,10 +1,12 @@
 package faults
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -43,6 +45,9 @@ func (r *run) check(ctx context.Context) (Report, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		report.Violations = append(report.Violations, found...)
+		if len(found) > 0 {
+			err = errors.Join(err, r.keep(w.Job, seen))
+		}
 		report.add(count(seen), err)
 		fleet.Add(seen)
 	})
@@ -137,6 +142,23 @@ func (r *run) checkOne(ctx context.Context, w Wait, runs []listed, requests []ch
 		}
 	}
 	return seen, append(seen.Check(time.Now()), replays...), nil
+}
+
+// keep writes down what the witnesses say of a wait that has broken a rule: the histories as they are recorded for replay, the
+// audits and the provider's log.
+func (r *run) keep(job string, seen check.Wait) error {
+	dir := filepath.Join(r.options.Dir, "broken", job)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	errs := []error{writeJSON(filepath.Join(dir, "requests.json"), seen.Requests)}
+	for n, run := range seen.Runs {
+		name := filepath.Join(dir, fmt.Sprintf("run%d", n+1))
+		var history bytes.Buffer
+		errs = append(errs, waittest.WriteHistory(&history, run.History),
+			os.WriteFile(name+".json", history.Bytes(), 0o600), writeJSON(name+"-audit.json", run.Audit))
+	}
+	return errors.Join(errs...)
 }
 
 // started is the spec that a wait was started with: of several attempts, the one that came through.

@@ -219,7 +219,7 @@ func (c *checker) silentWhileAsking() {
 			}
 		}
 		for _, s := range c.sendings {
-			if asked.holds(s.scheduled) {
+			if asked.holds(s.scheduled.Truncate(time.Millisecond)) { // the audit's times have no more than these
 				c.say(RuleEscalated, "a request was reserved at %s while a person was asked from %s on", clock(s.scheduled), clock(asked.from))
 			}
 		}
