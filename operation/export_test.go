@@ -11,6 +11,13 @@ func RawDelay(pace wire.Pace, completed int) time.Duration {
 	return atPoll(pace, completed).rawDelay()
 }
 
+// LocalDelay is the undrawn local delay at an age of the job.
+func LocalDelay(pace wire.Pace, completed int, age time.Duration) time.Duration {
+	op := atPoll(pace, completed)
+	op.rec.OpenedAt = time.Date(2025, 4, 18, 10, 20, 0, 0, time.UTC)
+	return op.localDelay(op.rec.OpenedAt.Add(age))
+}
+
 // RateLimitDelay is the undrawn delay after a 429 without guidance.
 func RateLimitDelay(pace wire.Pace, completed int) time.Duration {
 	return atPoll(pace, completed).rateLimitDelay()

@@ -219,10 +219,6 @@ func (o *Operation) pollSummary(source wire.DelaySource) string {
 }
 
 func (o *Operation) pollRequest(deadline time.Time) wire.PollRequest {
-	submitted := o.rec.OpenedAt
-	if at := o.rec.Prepared.Spec.SubmittedAt; at != nil {
-		submitted = *at
-	}
 	authority := o.authority()
 	authority.ApprovalUnasked = o.approvalUnasked()
 	return wire.PollRequest{
@@ -231,7 +227,7 @@ func (o *Operation) pollRequest(deadline time.Time) wire.PollRequest {
 		NotAfter:       deadline,
 		TimeoutSeconds: o.rec.Prepared.Pace.RequestTimeoutSeconds,
 		Reading: wire.ReadingContext{
-			SubmittedAt: submitted,
+			SubmittedAt: o.submittedAt(),
 			Answered:    o.rec.Answered,
 			NotFound:    o.rec.NotFound,
 			CancelSent:  o.rec.Cancel == wire.CancelSent,

@@ -27,6 +27,7 @@ const (
 	MaxBudget          = 1_000_000
 	MaxDelay           = 86_400
 	MaxInitialDelay    = 604_800
+	MaxExpected        = 604_800
 	MaxRequestTimeout  = 300
 	MaxDecisionWindow  = 2_592_000
 	MinDecisionWindow  = 60
@@ -180,6 +181,8 @@ func checkSchedule(spec wire.Spec) error {
 		{"schedule.max_delay_seconds", spec.Schedule.MaxDelaySeconds, 1, MaxDelay},
 		{"schedule.min_delay_seconds", spec.Schedule.MinDelaySeconds, 1, MaxDelay},
 		{"schedule.request_timeout_seconds", spec.Schedule.RequestTimeoutSeconds, 1, MaxRequestTimeout},
+		{"schedule.expected_p50_seconds", spec.Schedule.ExpectedP50Seconds, 1, MaxExpected},
+		{"schedule.expected_p90_seconds", spec.Schedule.ExpectedP90Seconds, 1, MaxExpected},
 		{"escalation.decision_window_seconds", spec.Escalation.DecisionWindowSeconds, MinDecisionWindow, MaxDecisionWindow},
 		{"escalation.max_extensions", spec.Escalation.MaxExtensions, 0, MaxExtensionsLimit},
 	} {
@@ -187,7 +190,19 @@ func checkSchedule(spec wire.Spec) error {
 			return err
 		}
 	}
-	return nil
+	return checkExpected(spec.Schedule.ExpectedP50Seconds, spec.Schedule.ExpectedP90Seconds)
+}
+
+// checkExpected refuses half an expectation, and one whose median is above its ninth decile.
+func checkExpected(p50, p90 *int) error {
+	switch {
+	case (p50 == nil) != (p90 == nil):
+		return specError("schedule.expected_p50_seconds and expected_p90_seconds belong together, one is missing")
+	case p50 != nil && *p50 > *p90:
+		return specError("schedule.expected_p50_seconds is %d, more than expected_p90_seconds %d", *p50, *p90)
+	default:
+		return nil
+	}
 }
 
 func checkEscalation(spec wire.Spec) error {
@@ -268,7 +283,25 @@ func pacing(schedule wire.Schedule, known Knowledge) wire.Pace {
 	if known.CapSeconds > 0 {
 		capPace(&pace, known)
 	}
+	pace.JitterAboveMinimum = true
+	if p50, p90 := expected(schedule, known.Advice); p50 != nil && p90 != nil {
+		pace.ExpectedP50Seconds, pace.ExpectedP90Seconds = *p50, *p90
+		pace.TypicalDelaySeconds = typicalDelay(*p50, *p90, pace.MaxDelaySeconds)
+	}
 	return pace
+}
+
+// expected is the spec's expectation, else the table's where the spec has no delays of its own: who set them has thought of
+// how long the job takes.
+func expected(schedule, advice wire.Schedule) (p50, p90 *int) {
+	switch {
+	case schedule.ExpectedP50Seconds != nil:
+		return schedule.ExpectedP50Seconds, schedule.ExpectedP90Seconds
+	case schedule.BaseDelaySeconds == nil && schedule.MaxDelaySeconds == nil:
+		return advice.ExpectedP50Seconds, advice.ExpectedP90Seconds
+	default:
+		return nil, nil
+	}
 }
 
 // capPace lets no delay of our own sleep longer than the table allows; its floor stands above its cap.
@@ -297,6 +330,9 @@ func filled(spec wire.Spec, pace wire.Pace, policy Policy) wire.Spec {
 		InitialDelaySeconds: pace.InitialDelaySeconds, BaseDelaySeconds: &pace.BaseDelaySeconds,
 		MaxDelaySeconds: &pace.MaxDelaySeconds, MinDelaySeconds: &pace.MinDelaySeconds,
 		RequestTimeoutSeconds: &pace.RequestTimeoutSeconds,
+	}
+	if pace.ExpectedP50Seconds > 0 {
+		spec.Schedule.ExpectedP50Seconds, spec.Schedule.ExpectedP90Seconds = &pace.ExpectedP50Seconds, &pace.ExpectedP90Seconds
 	}
 	spec.Escalation.DecisionWindowSeconds = firstSet(spec.Escalation.DecisionWindowSeconds, new(DefaultDecisionWindowSeconds))
 	spec.Escalation.ReminderSeconds = firstSet(spec.Escalation.ReminderSeconds, new(DefaultReminderSeconds))

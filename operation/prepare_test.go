@@ -48,18 +48,25 @@ func TestPrepareRefuses(t *testing.T) {
 		"max delay of two days":  {func(s *wire.Spec) { s.Schedule.MaxDelaySeconds = new(172800) }, `spec: schedule.max_delay_seconds is 172800, allowed is 1 to 86400`},
 		"max delay below base":   {func(s *wire.Spec) { s.Schedule.MaxDelaySeconds = new(3) }, `spec: schedule.max_delay_seconds is 3, less than base_delay_seconds 5`},
 		"no min delay":           {func(s *wire.Spec) { s.Schedule.MinDelaySeconds = new(0) }, `spec: schedule.min_delay_seconds is 0, allowed is 1 to 86400`},
-		"time-out of 10 minutes": {func(s *wire.Spec) { s.Schedule.RequestTimeoutSeconds = new(600) }, `spec: schedule.request_timeout_seconds is 600, allowed is 1 to 300`},
-		"window of a second":     {func(s *wire.Spec) { s.Escalation.DecisionWindowSeconds = new(1) }, `spec: escalation.decision_window_seconds is 1, allowed is 60 to 2592000`},
-		"reminder every second":  {func(s *wire.Spec) { s.Escalation.ReminderSeconds = new(1) }, `spec: escalation.reminder_seconds is 1, allowed is 60 to 2592000`},
-		"a thousand extensions":  {func(s *wire.Spec) { s.Escalation.MaxExtensions = new(1000) }, `spec: escalation.max_extensions is 1000, allowed is 0 to 100`},
-		"escalate on a rumour":   {func(s *wire.Spec) { s.Escalation.EscalateOn = []wire.Reason{"rumour"} }, `spec: escalation.escalate_on names "rumour", which is not a reason`},
-		"escalate on an outcome": {func(s *wire.Spec) { s.Escalation.EscalateOn = []wire.Reason{wire.ReasonWaitCancelled} }, `spec: escalation.escalate_on names "wait_cancelled", which is not a reason`},
-		"deadline beyond policy": {func(s *wire.Spec) { s.DeadlineAt = start.Add(2 * time.Hour) }, `spec: deadline_at 2025-04-18T12:20:00Z is more than the 3600 seconds away that the worker's policy allows`},
-		"requests beyond policy": {func(s *wire.Spec) { s.MaxStatusRequests = 101 }, `spec: max_status_requests is 101, the worker's policy allows at most 100`},
-		"failures beyond policy": {func(s *wire.Spec) { s.MaxTransportFailures = 11; s.MaxRateLimited = new(1) }, `spec: max_transport_failures is 11, the worker's policy allows at most 10`},
-		"limits beyond policy":   {func(s *wire.Spec) { s.MaxRateLimited = new(10) }, `spec: max_rate_limited is 10, the worker's policy allows at most 9`},
-		"extensions beyond":      {func(s *wire.Spec) { s.Escalation.MaxExtensions = new(3) }, `spec: escalation.max_extensions is 3, the worker's policy allows at most 2`},
-		"more eager than policy": {func(s *wire.Spec) { s.Schedule.BaseDelaySeconds = new(1) }, `spec: schedule.base_delay_seconds is 1, the worker's policy asks for at least 2`},
+		"half an expectation":    {func(s *wire.Spec) { s.Schedule.ExpectedP50Seconds = new(60) }, `spec: schedule.expected_p50_seconds and expected_p90_seconds belong together, one is missing`},
+		"the other half":         {func(s *wire.Spec) { s.Schedule.ExpectedP90Seconds = new(60) }, `spec: schedule.expected_p50_seconds and expected_p90_seconds belong together, one is missing`},
+		"no expected duration":   {func(s *wire.Spec) { s.Schedule.ExpectedP50Seconds, s.Schedule.ExpectedP90Seconds = new(0), new(60) }, `spec: schedule.expected_p50_seconds is 0, allowed is 1 to 604800`},
+		"eight expected days": {func(s *wire.Spec) {
+			s.Schedule.ExpectedP50Seconds, s.Schedule.ExpectedP90Seconds = new(60), new(691_200)
+		}, `spec: schedule.expected_p90_seconds is 691200, allowed is 1 to 604800`},
+		"median above the decile": {func(s *wire.Spec) { s.Schedule.ExpectedP50Seconds, s.Schedule.ExpectedP90Seconds = new(61), new(60) }, `spec: schedule.expected_p50_seconds is 61, more than expected_p90_seconds 60`},
+		"time-out of 10 minutes":  {func(s *wire.Spec) { s.Schedule.RequestTimeoutSeconds = new(600) }, `spec: schedule.request_timeout_seconds is 600, allowed is 1 to 300`},
+		"window of a second":      {func(s *wire.Spec) { s.Escalation.DecisionWindowSeconds = new(1) }, `spec: escalation.decision_window_seconds is 1, allowed is 60 to 2592000`},
+		"reminder every second":   {func(s *wire.Spec) { s.Escalation.ReminderSeconds = new(1) }, `spec: escalation.reminder_seconds is 1, allowed is 60 to 2592000`},
+		"a thousand extensions":   {func(s *wire.Spec) { s.Escalation.MaxExtensions = new(1000) }, `spec: escalation.max_extensions is 1000, allowed is 0 to 100`},
+		"escalate on a rumour":    {func(s *wire.Spec) { s.Escalation.EscalateOn = []wire.Reason{"rumour"} }, `spec: escalation.escalate_on names "rumour", which is not a reason`},
+		"escalate on an outcome":  {func(s *wire.Spec) { s.Escalation.EscalateOn = []wire.Reason{wire.ReasonWaitCancelled} }, `spec: escalation.escalate_on names "wait_cancelled", which is not a reason`},
+		"deadline beyond policy":  {func(s *wire.Spec) { s.DeadlineAt = start.Add(2 * time.Hour) }, `spec: deadline_at 2025-04-18T12:20:00Z is more than the 3600 seconds away that the worker's policy allows`},
+		"requests beyond policy":  {func(s *wire.Spec) { s.MaxStatusRequests = 101 }, `spec: max_status_requests is 101, the worker's policy allows at most 100`},
+		"failures beyond policy":  {func(s *wire.Spec) { s.MaxTransportFailures = 11; s.MaxRateLimited = new(1) }, `spec: max_transport_failures is 11, the worker's policy allows at most 10`},
+		"limits beyond policy":    {func(s *wire.Spec) { s.MaxRateLimited = new(10) }, `spec: max_rate_limited is 10, the worker's policy allows at most 9`},
+		"extensions beyond":       {func(s *wire.Spec) { s.Escalation.MaxExtensions = new(3) }, `spec: escalation.max_extensions is 3, the worker's policy allows at most 2`},
+		"more eager than policy":  {func(s *wire.Spec) { s.Schedule.BaseDelaySeconds = new(1) }, `spec: schedule.base_delay_seconds is 1, the worker's policy asks for at least 2`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,7 +107,7 @@ func TestPrepareDefaults(t *testing.T) {
 	require.Equal(t, wire.Limits{
 		DeadlineAt: start.Add(40 * time.Minute), MaxStatusRequests: 12, MaxTransportFailures: 3, MaxRateLimited: 3, MaxExtensions: 1,
 	}, got.Limits)
-	require.Equal(t, wire.Pace{BaseDelaySeconds: 5, MaxDelaySeconds: 120, MinDelaySeconds: 1, RequestTimeoutSeconds: 10}, got.Pace)
+	require.Equal(t, wire.Pace{BaseDelaySeconds: 5, MaxDelaySeconds: 120, MinDelaySeconds: 1, RequestTimeoutSeconds: 10, JitterAboveMinimum: true}, got.Pace)
 	require.Equal(t, 86400, got.DecisionWindowSeconds)
 	require.Equal(t, 14400, got.ReminderSeconds)
 	require.Equal(t, wire.GrantBounds{Seconds: 604800, StatusRequests: 10_000, TransportFailures: 1000, RateLimited: 1000}, got.Grants)
@@ -113,6 +120,7 @@ func TestPrepareDefaults(t *testing.T) {
 	got = prepared(t, specWith(), operation.Knowledge{Advice: advice})
 	require.Equal(t, wire.Pace{
 		InitialDelaySeconds: new(30), BaseDelaySeconds: 20, MaxDelaySeconds: 300, MinDelaySeconds: 4, RequestTimeoutSeconds: 20,
+		JitterAboveMinimum: true,
 	}, got.Pace)
 
 	own := wire.Schedule{
@@ -121,6 +129,7 @@ func TestPrepareDefaults(t *testing.T) {
 	got = prepared(t, specWith(func(s *wire.Spec) { s.Schedule = own }), operation.Knowledge{Advice: advice})
 	require.Equal(t, wire.Pace{
 		InitialDelaySeconds: new(0), BaseDelaySeconds: 2, MaxDelaySeconds: 10, MinDelaySeconds: 2, RequestTimeoutSeconds: 3,
+		JitterAboveMinimum: true,
 	}, got.Pace)
 }
 
@@ -135,7 +144,7 @@ func TestPrepareTableCapAndFloor(t *testing.T) {
 	got := prepared(t, patient, operation.Knowledge{CapSeconds: 600, FloorSeconds: 15}).Pace
 	require.Equal(t, wire.Pace{
 		InitialDelaySeconds: new(600), BaseDelaySeconds: 600, MaxDelaySeconds: 600, MinDelaySeconds: 600,
-		TableMinDelaySeconds: 15, CapSeconds: 600, RequestTimeoutSeconds: 10,
+		TableMinDelaySeconds: 15, CapSeconds: 600, RequestTimeoutSeconds: 10, JitterAboveMinimum: true,
 	}, got)
 
 	got = prepared(t, specWith(), operation.Knowledge{CapSeconds: 600, FloorSeconds: 15}).Pace

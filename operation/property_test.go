@@ -142,6 +142,9 @@ func drawSpec(rt *rapid.T) wire.Spec {
 	spec.Schedule.MaxDelaySeconds = new(rapid.IntRange(60, 600).Draw(rt, "max"))
 	spec.Schedule.MinDelaySeconds = maybe("min", 1, 20)
 	spec.Schedule.RequestTimeoutSeconds = maybe("timeout", 1, 30)
+	if spec.Schedule.ExpectedP50Seconds = maybe("p50", 1, 1800); spec.Schedule.ExpectedP50Seconds != nil {
+		spec.Schedule.ExpectedP90Seconds = new(rapid.IntRange(*spec.Schedule.ExpectedP50Seconds, 3600).Draw(rt, "p90"))
+	}
 	spec.Escalation.DecisionWindowSeconds = maybe("window", 60, 7200)
 	spec.Escalation.MaxExtensions = maybe("extensions", 0, 4)
 	return spec

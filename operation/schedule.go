@@ -27,7 +27,7 @@ type candidate struct {
 
 // planFirst plans the first poll, counted from the start of the wait (R27).
 func (o *Operation) planFirst(now time.Time) {
-	delay := o.jittered(o.rawDelay(), drawBackoff)
+	delay := o.jittered(o.localDelay(o.rec.OpenedAt), drawBackoff)
 	if initial := o.rec.Prepared.Pace.InitialDelaySeconds; initial != nil {
 		delay = seconds(int64(*initial))
 	}
@@ -70,9 +70,10 @@ func (o *Operation) nextCandidate(now, deadline time.Time, guidance wire.Guidanc
 
 func (o *Operation) localCandidate(now time.Time, rateLimited bool) candidate {
 	if rateLimited {
-		return candidate{now.Add(o.jittered(o.rateLimitDelay(), drawBackoff)), wire.DelayRateLimitBackoff}
+		raw := max(o.rateLimitDelay(), o.localDelay(now))
+		return candidate{now.Add(o.aboveMinimum(raw, drawBackoff)), wire.DelayRateLimitBackoff}
 	}
-	return candidate{now.Add(o.jittered(o.rawDelay(), drawBackoff)), wire.DelayLocalBackoff}
+	return candidate{now.Add(o.aboveMinimum(o.localDelay(now), drawBackoff)), wire.DelayLocalBackoff}
 }
 
 // hintCandidate follows the provider's hint unless it leads past the deadline (R17).
@@ -172,6 +173,23 @@ func (o *Operation) planManual(now time.Time) {
 	o.schedule(now, next)
 }
 
+// localDelay is the backoff, or longer where the typical durations of such jobs make an end unlikely: an expectation never
+// polls more often than none. While a cancellation is being confirmed nothing is expected but that.
+func (o *Operation) localDelay(now time.Time) time.Duration {
+	if o.rec.Cancel != "" {
+		return o.rawDelay()
+	}
+	return max(o.rawDelay(), ExpectedDelay(o.rec.Prepared.Pace, now.Sub(o.submittedAt())))
+}
+
+// submittedAt is the spec's, else the start of the wait.
+func (o *Operation) submittedAt() time.Time {
+	if at := o.rec.Prepared.Spec.SubmittedAt; at != nil {
+		return *at
+	}
+	return o.rec.OpenedAt
+}
+
 // rawDelay is min(max_delay, base_delay * 2^completed_polls), computed without overflow (R15).
 func (o *Operation) rawDelay() time.Duration {
 	delay, limit := seconds(int64(o.rec.Prepared.Pace.BaseDelaySeconds)), o.maxDelay()
@@ -213,6 +231,21 @@ func (o *Operation) minDelay() time.Duration {
 func (o *Operation) jittered(raw time.Duration, why purpose) time.Duration {
 	half := raw / 2
 	return half + time.Duration(o.draw(why)*float64(raw-half))
+}
+
+// aboveMinimum is jittered where the minimum leaves the whole jitter. Else it is uniform from the minimum to raw, or to half
+// as much again as the minimum where that is later: R21 would cut the draw to one value for all, and a fleet that started
+// together would stay together.
+func (o *Operation) aboveMinimum(raw time.Duration, why purpose) time.Duration {
+	least := o.minDelay()
+	if !o.rec.Prepared.Pace.JitterAboveMinimum || raw/2 >= least {
+		return o.jittered(raw, why)
+	}
+	most := max(raw, least+least/2)
+	if limit := o.rec.Prepared.Pace.CapSeconds; limit > 0 {
+		most = max(min(most, seconds(int64(limit))), least)
+	}
+	return least + time.Duration(o.draw(why)*float64(most-least))
 }
 
 func (o *Operation) spread(delay time.Duration) time.Duration {

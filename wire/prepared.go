@@ -86,6 +86,13 @@ type Pace struct {
 	// CapSeconds is the table's cap on any local delay (a retention that forbids a longer sleep); 0: none.
 	CapSeconds            int `json:"cap_seconds,omitempty"`
 	RequestTimeoutSeconds int `json:"request_timeout_seconds"`
+	// ExpectedP50Seconds and ExpectedP90Seconds are how long such jobs take; 0: nothing is expected. TypicalDelaySeconds is the
+	// delay at the median that goes with them.
+	ExpectedP50Seconds  int `json:"expected_p50_seconds,omitempty"`
+	ExpectedP90Seconds  int `json:"expected_p90_seconds,omitempty"`
+	TypicalDelaySeconds int `json:"typical_delay_seconds,omitempty"`
+	// JitterAboveMinimum keeps a jitter where the minimum is above the drawn delay. Waits that began without it have none there.
+	JitterAboveMinimum bool `json:"jitter_above_minimum,omitempty"`
 }
 
 // GrantBounds are the largest grants of one decision.

@@ -62,6 +62,12 @@ type Schedule struct {
 	MinDelaySeconds *int `json:"min_delay_seconds,omitempty"`
 	// RequestTimeoutSeconds bounds one request, 1 to 300. Default 10.
 	RequestTimeoutSeconds *int `json:"request_timeout_seconds,omitempty"`
+	// ExpectedP50Seconds and ExpectedP90Seconds are how long half and nine in ten of such jobs take, from their submission;
+	// 1 to 604,800, both or none, the first not above the second. Delays are then longer, up to the first, while the job is
+	// unlikely to end, and never shorter than without them. Null: the table's, where the spec leaves both delays open, else
+	// nothing is expected.
+	ExpectedP50Seconds *int `json:"expected_p50_seconds,omitempty"`
+	ExpectedP90Seconds *int `json:"expected_p90_seconds,omitempty"`
 }
 
 // EscalationSettings say how people are asked and how often they may extend.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobwait/jobwait/internal/simulate"
+	"github.com/jobwait/jobwait/wire"
 )
 
 // The core is asked as the workflow asks it: its delays are R15's, its limits those of every schedule, and the end of the
@@ -58,9 +59,22 @@ func TestPlainIsTheCore(t *testing.T) {
 	t.Parallel()
 	setting := simulate.Setting{Jobs: 1000, Seed: 1, Latency: second, Window: time.Minute, Budget: 1000}
 	workload := simulate.Workload{Name: "CI", Quantile: simulate.LogNormal(6*time.Minute, 20*time.Minute)}
-	core := setting.Compare(workload, simulate.Core("", simulate.Backoff(5, 60)))
-	plain := setting.Compare(workload, simulate.Plain{Base: 5 * second, Max: time.Minute}.Delays().Named(""))
-	require.InEpsilon(t, core.Requests, plain.Requests, 0.01)
-	require.InEpsilon(t, core.Lag.Mean, plain.Lag.Mean, 0.03)
-	require.InEpsilon(t, core.Lag.P99, plain.Lag.P99, 0.03)
+	knowing := simulate.Knowing(5, 60, workload.Typical())
+	pace := simulate.Expecting(knowing)
+	for name, pair := range map[string]struct{ core, plain simulate.Schedule }{
+		"from 5 s":           {simulate.Core("", simulate.Backoff(5, 60)), simulate.Plain{Base: 5 * second, Max: time.Minute}.Delays().Named("")},
+		"knows p50 and p90":  {simulate.Core("", knowing), simulate.Plain{Base: 5 * second, Max: time.Minute, Expects: &pace}.Delays().Named("")},
+		"minimum above that": {simulate.Core("", withMinimum(5, 5, 7)), simulate.Plain{Base: 5 * second, Max: 5 * second, Min: 7 * second}.Delays().Named("")},
+	} {
+		core, plain := setting.Compare(workload, pair.core), setting.Compare(workload, pair.plain)
+		require.InEpsilon(t, core.Requests, plain.Requests, 0.01, name)
+		require.InEpsilon(t, core.Lag.Mean, plain.Lag.Mean, 0.03, name)
+		require.InEpsilon(t, core.Lag.P99, plain.Lag.P99, 0.03, name)
+	}
+}
+
+func withMinimum(base, most, least int) wire.Schedule {
+	schedule := simulate.Backoff(base, most)
+	schedule.MinDelaySeconds = &least
+	return schedule
 }

@@ -47,7 +47,7 @@ func costLegend(d *drawing, results []Comparison) {
 		d.put(`<text class="number %s" x="%.1f" y="%.1f">%d</text>`, number, x, y-.5, i+1)
 		d.text(x+14, y, "", "start", result.Schedule)
 	}
-	for i, name := range []string{"jobwait from 5 s, any max_delay", "jobwait, base_delay = max_delay", "proposal, any delay"} {
+	for i, name := range []string{"jobwait from 5 s, any max_delay", "jobwait, base_delay = max_delay", "from 5 s, knows p50 and p90"} {
 		x := 32 + 310*i
 		d.put(`<path class="line %s" d="M%d 140h18"/>`, []string{"plain", "other", "proposed"}[i], x-8)
 		d.text(float64(x+14), 144, "", "start", name)
@@ -79,7 +79,7 @@ func (s Study) panel(d *drawing, left, top, width, height float64) {
 	p := d.panel(fmt.Sprintf("%s: p50 %s, p90 %s", s.Workload.Name, human(typical.P50), human(typical.P90)), x, y)
 	p.line("other", pairs(s.Frontiers.Even))
 	p.line("plain", pairs(s.Frontiers.Plain))
-	p.line("proposed", pairs(s.Frontiers.Proposed))
+	p.line("proposed", pairs(s.Frontiers.Knowing))
 	for i, result := range slices.Backward(s.Results) {
 		class, number := dotClass(i)
 		p.dot(class, number, result.Lag.Mean, result.Requests, i+1)
@@ -87,7 +87,7 @@ func (s Study) panel(d *drawing, left, top, width, height float64) {
 }
 
 func (s Study) points() []Point {
-	points := slices.Concat(s.Frontiers.Plain, s.Frontiers.Even, s.Frontiers.Proposed)
+	points := slices.Concat(s.Frontiers.Plain, s.Frontiers.Even, s.Frontiers.Knowing)
 	for _, result := range s.Results {
 		points = append(points, Point{result.Lag.Mean, result.Requests})
 	}

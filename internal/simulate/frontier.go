@@ -3,6 +3,8 @@ package simulate
 import (
 	"math"
 	"time"
+
+	"github.com/jobwait/jobwait/operation"
 )
 
 // Point is what a schedule costs and how late it sees an end: the mean requests of a wait, the mean lag in seconds.
@@ -12,8 +14,8 @@ type Point struct{ Lag, Requests float64 }
 type Frontiers struct {
 	// Plain is the core's backoff from 5 s with any max_delay; Even has a base_delay of the same length, and so no early looks.
 	Plain, Even []Point
-	// Proposed knows the typical durations.
-	Proposed []Point
+	// Knowing is Plain told the typical durations.
+	Knowing []Point
 }
 
 // Frontiers plays them.
@@ -21,9 +23,12 @@ func (s Setting) Frontiers(w Workload) Frontiers {
 	var f Frontiers
 	typical := w.Typical()
 	for delay := max(4*time.Second, typical.P50/100); delay <= max(typical.P50, 2*time.Minute); delay = delay * 3 / 2 {
-		f.Plain = append(f.Plain, s.point(w, Plain{Base: min(5*time.Second, delay), Max: delay}.Delays()))
-		f.Even = append(f.Even, s.point(w, Plain{Base: delay, Max: delay}.Delays()))
-		f.Proposed = append(f.Proposed, s.point(w, Expected{Typical: typical, Delay: delay}.Delays()))
+		whole := delay.Round(time.Second) // as a spec has them
+		base := min(5*time.Second, whole)
+		knows := Expecting(Knowing(int(base/time.Second), int(whole/time.Second), typical))
+		f.Plain = append(f.Plain, s.point(w, Plain{Base: base, Max: whole}.Delays()))
+		f.Even = append(f.Even, s.point(w, Plain{Base: whole, Max: whole}.Delays()))
+		f.Knowing = append(f.Knowing, s.point(w, Plain{Base: base, Max: whole, Expects: &knows}.Delays()))
 	}
 	return f
 }
@@ -46,25 +51,27 @@ func requestsAt(frontier []Point, lag float64) float64 {
 }
 
 // Gain is what each schedule needs for one mean lag in seconds.
-type Gain struct{ Lag, Plain, Even, Proposed float64 }
+type Gain struct{ Lag, Plain, Even, Knowing float64 }
 
 // Gains are those at lags of some parts of the median duration, where all three have points.
 func (f Frontiers) Gains(w Workload) []Gain {
 	var gains []Gain
 	for _, part := range []float64{0.02, 0.05, 0.1, 0.3} {
 		lag := part * w.Typical().P50.Seconds()
-		gain := Gain{lag, requestsAt(f.Plain, lag), requestsAt(f.Even, lag), requestsAt(f.Proposed, lag)}
-		if gain.Plain > 0 && gain.Even > 0 && gain.Proposed > 0 {
+		gain := Gain{lag, requestsAt(f.Plain, lag), requestsAt(f.Even, lag), requestsAt(f.Knowing, lag)}
+		if gain.Plain > 0 && gain.Even > 0 && gain.Knowing > 0 {
 			gains = append(gains, gain)
 		}
 	}
 	return gains
 }
 
-// Mistold is the proposal told quantiles that are off by a factor, with the delay that suits the true ones.
+// Mistold is the core told quantiles that are off by a factor; of 0, told nothing.
 func (s Setting) Mistold(w Workload, name string, factor float64) Comparison {
+	if factor == 0 {
+		return s.Compare(w, Core(name, Backoff(operation.DefaultBaseDelaySeconds, operation.DefaultMaxDelaySeconds)))
+	}
 	times := func(d time.Duration) time.Duration { return time.Duration(factor * float64(d)) }
-	typical := Typical{times(w.Typical().P50), times(w.Typical().P90)}
-	delays := Expected{Typical: typical, Delay: w.Typical().P50 / 10}.Delays()
-	return s.Compare(w, delays.Named(name))
+	told := Typical{times(w.Typical().P50), times(w.Typical().P90)}
+	return s.Compare(w, Core(name, Knowing(operation.DefaultBaseDelaySeconds, operation.DefaultMaxDelaySeconds, told)))
 }

@@ -48,11 +48,11 @@ func TestRestatedSchedules(t *testing.T) {
 		"Kubernetes Backoff, middle":   {backoff.Delays(), .5, []float64{6.25, 12.5, 25, 50, 100, 150, 150}},
 		"ours, least":                  {simulate.Plain{Base: 5 * second, Max: time.Minute}.Delays(), 0, []float64{2.5, 5, 10, 20, 30, 30}},
 		"ours, middle":                 {simulate.Plain{Base: 5 * second, Max: time.Minute}.Delays(), .5, []float64{3.75, 7.5, 15, 30, 45, 45}},
-		"ours, a minimum cuts the jitter off": {
-			simulate.Plain{Base: 5 * second, Max: 5 * second, Min: 7 * second}.Delays(), .5, []float64{3.75, 7, 7},
+		"ours, jitter above the minimum": {
+			simulate.Plain{Base: 5 * second, Max: 5 * second, Min: 7 * second}.Delays(), .5, []float64{3.75, 8.75, 8.75},
 		},
-		"ours, proposed": {
-			simulate.Plain{Base: 5 * second, Max: 5 * second, Min: 7 * second, JitteredMinimum: true}.Delays(), .5, []float64{10.5, 10.5, 10.5},
+		"ours, jitter cut off by the minimum": {
+			simulate.Plain{Base: 5 * second, Max: 5 * second, Min: 7 * second, CutJitter: true}.Delays(), .5, []float64{3.75, 7, 7},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,11 +24,11 @@ func Others() []Schedule {
 	}
 }
 
-// Ours are the core with its defaults, and the proposal for a workload.
+// Ours are the core with its defaults, and the same told how long the jobs of a workload take.
 func Ours(w Workload) []Schedule {
 	return []Schedule{
 		Core("jobwait, 5 to 120 s", Backoff(operation.DefaultBaseDelaySeconds, operation.DefaultMaxDelaySeconds)),
-		Expected{Typical: w.Typical()}.Delays().Named("proposal, knows p50 and p90"),
+		Core("jobwait, knows p50 and p90", Knowing(operation.DefaultBaseDelaySeconds, operation.DefaultMaxDelaySeconds, w.Typical())),
 	}
 }
 
@@ -54,9 +54,9 @@ func Fleets() []Fleet {
 		AlwaysThrottled("the same, first one spread by half of it", half.Delays().Named("half")),
 		AlwaysThrottled("the same, first one spread by all of it", thirty.Delays().Named("proposed")),
 		withMinimum("minimum 7 s, base and max 5 s", Core("core", wire.Schedule{BaseDelaySeconds: new(5), MaxDelaySeconds: new(5), MinDelaySeconds: new(7)})),
-		withMinimum("the same, raw delay of 14 s", Plain{
-			Base: 5 * time.Second, Max: 5 * time.Second, Min: 7 * time.Second, JitteredMinimum: true,
-		}.Delays().Named("proposed")),
+		withMinimum("the same, jitter cut off by the minimum", Plain{
+			Base: 5 * time.Second, Max: 5 * time.Second, Min: 7 * time.Second, CutJitter: true,
+		}.Delays().Named("before")),
 	)
 }
 

@@ -99,7 +99,7 @@ func (o options) mistold() string {
 		for _, told := range []struct {
 			name   string
 			factor float64
-		}{{"a third of the truth", 1. / 3}, {"the truth", 1}, {"three times the truth", 3}} {
+		}{{"none", 0}, {"a third of the truth", 1. / 3}, {"the truth", 1}, {"three times the truth", 3}} {
 			results[workload.Name] = append(results[workload.Name], o.setting().Mistold(workload, told.name, told.factor))
 		}
 	}
