@@ -97,6 +97,7 @@ func (b *builder) buildSchedule() {
 	advice.Schedule.MaxDelaySeconds = written.MaxDelaySeconds
 	advice.Schedule.MinDelaySeconds = written.MinDelaySeconds
 	advice.Schedule.RequestTimeoutSeconds = written.RequestTimeoutSeconds
+	b.buildExpected(written.Expected)
 	advice.FloorSeconds = b.seconds("schedule.floor", written.Floor, 86_400)
 	advice.CapSeconds = b.seconds("schedule.cap", written.Cap, 86_400)
 	advice.RetentionSeconds = b.retention()
@@ -106,6 +107,21 @@ func (b *builder) buildSchedule() {
 	for i, limit := range b.doc.RateLimits {
 		b.cite(fmt.Sprintf("rate_limits[%d]", i), limit.Source)
 	}
+}
+
+// buildExpected takes over durations that somebody published; nothing here is a guess.
+func (b *builder) buildExpected(written *ExpectedDoc) {
+	if written == nil {
+		return
+	}
+	b.cite("schedule.expected", written.Source)
+	b.between("schedule.expected.p50_seconds", written.P50Seconds, 1, 604_800)
+	b.between("schedule.expected.p90_seconds", written.P90Seconds, 1, 604_800)
+	if written.P50Seconds > written.P90Seconds {
+		b.fail("schedule.expected", "schedule: expected p50_seconds %d is more than p90_seconds %d", written.P50Seconds, written.P90Seconds)
+	}
+	b.table.advice.Schedule.ExpectedP50Seconds = &written.P50Seconds
+	b.table.advice.Schedule.ExpectedP90Seconds = &written.P90Seconds
 }
 
 func (b *builder) optional(path string, value *int, least, most int) {

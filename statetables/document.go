@@ -199,8 +199,17 @@ type ScheduleDoc struct {
 	MaxDelaySeconds       *int        `yaml:"max_delay_seconds"`
 	MinDelaySeconds       *int        `yaml:"min_delay_seconds"`
 	RequestTimeoutSeconds *int        `yaml:"request_timeout_seconds"`
-	Floor                 *SecondsDoc `yaml:"floor"`
-	Cap                   *SecondsDoc `yaml:"cap"`
+	// Expected is how long such jobs take, where the provider or somebody who measured it says so.
+	Expected *ExpectedDoc `yaml:"expected"`
+	Floor    *SecondsDoc  `yaml:"floor"`
+	Cap      *SecondsDoc  `yaml:"cap"`
+}
+
+// ExpectedDoc are two quantiles of the durations of a provider's jobs, from their submission.
+type ExpectedDoc struct {
+	P50Seconds int    `yaml:"p50_seconds"`
+	P90Seconds int    `yaml:"p90_seconds"`
+	Source     string `yaml:"source"`
 }
 
 // SecondsDoc is a documented bound.

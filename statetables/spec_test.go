@@ -111,7 +111,10 @@ func TestFacts(t *testing.T) {
 
 func TestAdvice(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, Advice{FloorSeconds: 5, CapSeconds: 300, RetentionSeconds: 1800}, anyTable(t, "numeric").Advice())
+	require.Equal(t, Advice{
+		Schedule:     wire.Schedule{ExpectedP50Seconds: new(60), ExpectedP90Seconds: new(240)},
+		FloorSeconds: 5, CapSeconds: 300, RetentionSeconds: 1800,
+	}, anyTable(t, "numeric").Advice())
 	azure := table(t, "azure-operation").Advice()
 	require.Equal(t, 10, *azure.Schedule.InitialDelaySeconds)
 	require.Equal(t, 60, *azure.Schedule.BaseDelaySeconds)

@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -119,6 +120,9 @@ func (d describer) pace() Subject {
 	s := Subject{Name: "pace"}
 	schedule := d.Schedule
 	s.say("%s", paceText(schedule))
+	if known := schedule.Expected; known != nil {
+		s.add("such jobs take", "%s", cited(fmt.Sprintf("%s or less in half of the cases, %s or less in nine of ten", span(known.P50Seconds), span(known.P90Seconds)), known.Source))
+	}
 	if schedule.Floor != nil {
 		s.add("never sooner than", "%s", cited(span(schedule.Floor.Seconds)+" after the last request", schedule.Floor.Source))
 	}

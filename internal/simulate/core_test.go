@@ -57,7 +57,7 @@ func TestCoreIsToldOfTheWorld(t *testing.T) {
 // The fast restatement of the core's backoff, from which the frontiers are made, is the core's.
 func TestPlainIsTheCore(t *testing.T) {
 	t.Parallel()
-	setting := simulate.Setting{Jobs: 1000, Seed: 1, Latency: second, Window: time.Minute, Budget: 1000}
+	setting := simulate.Setting{Jobs: 4000, Seed: 1, Latency: second, Window: time.Minute, Budget: 1000}
 	workload := simulate.Workload{Name: "CI", Quantile: simulate.LogNormal(6*time.Minute, 20*time.Minute)}
 	knowing := simulate.Knowing(5, 60, workload.Typical())
 	pace := simulate.Expecting(knowing)

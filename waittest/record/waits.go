@@ -221,6 +221,13 @@ func polling() []wait {
 			name: "nudged", script: waittest.Script(waittest.State("running").RetryAfter("2"), waittest.State("running"), done),
 			spec: hourly, people: nudged,
 		},
+		{
+			name: "expected_durations", script: waittest.Script(waittest.State("running").Times(5), done),
+			spec: func(spec *wire.Spec) {
+				spec.Schedule.MaxDelaySeconds = new(2)
+				spec.Schedule.ExpectedP50Seconds, spec.Schedule.ExpectedP90Seconds = new(8), new(10)
+			},
+		},
 		{name: "provider_failure", script: waittest.Script(waittest.State("running"), waittest.Failed("E42", "disk full"))},
 		{name: "wait_cancelled", script: waittest.Script(waittest.State("running")), people: func(ctx context.Context, b *bed.Bed, run client.WorkflowRun) error {
 			if _, err := b.Provider.AwaitRequests(ctx, "wait_cancelled", 2); err != nil {
