@@ -194,11 +194,11 @@ type ConfirmDoc struct {
 
 // ScheduleDoc is advice on pacing, and two bounds that win over the spec.
 type ScheduleDoc struct {
-	InitialDelaySeconds   *int        `yaml:"initial_delay_seconds"`
-	BaseDelaySeconds      *int        `yaml:"base_delay_seconds"`
-	MaxDelaySeconds       *int        `yaml:"max_delay_seconds"`
-	MinDelaySeconds       *int        `yaml:"min_delay_seconds"`
-	RequestTimeoutSeconds *int        `yaml:"request_timeout_seconds"`
+	InitialDelaySeconds   *int `yaml:"initial_delay_seconds"`
+	BaseDelaySeconds      *int `yaml:"base_delay_seconds"`
+	MaxDelaySeconds       *int `yaml:"max_delay_seconds"`
+	MinDelaySeconds       *int `yaml:"min_delay_seconds"`
+	RequestTimeoutSeconds *int `yaml:"request_timeout_seconds"`
 	// Expected is how long such jobs take, where the provider or somebody who measured it says so.
 	Expected *ExpectedDoc `yaml:"expected"`
 	Floor    *SecondsDoc  `yaml:"floor"`
