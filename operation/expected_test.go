@@ -140,13 +140,13 @@ func TestJitterAboveMinimum(t *testing.T) {
 		base, most, least, limit int
 		from, to                 time.Duration
 	}{
-		"minimum above the backoff":       {5, 5, 7, 0, 7 * time.Second, 10500 * time.Millisecond},
-		"one second":                      {1, 1, 1, 0, time.Second, 1500 * time.Millisecond},
-		"minimum within the jitter":       {10, 10, 7, 0, 7 * time.Second, 10500 * time.Millisecond},
+		"minimum above the backoff":       {5, 5, 7, 0, 7 * time.Second, 14 * time.Second},
+		"minimum above the base":          {5, 120, 20, 0, 20 * time.Second, 40 * time.Second},
+		"one second":                      {1, 1, 1, 0, time.Second, 2 * time.Second},
+		"no longer than max_delay":        {10, 10, 7, 0, 7 * time.Second, 10 * time.Second},
 		"minimum a little in the jitter":  {20, 20, 11, 0, 11 * time.Second, 20 * time.Second},
 		"minimum below the jitter":        {20, 20, 10, 0, 10 * time.Second, 20 * time.Second},
 		"no longer than the table allows": {5, 5, 7, 8, 7 * time.Second, 8 * time.Second},
-		"cap and minimum leave nothing":   {5, 5, 7, 7, 7 * time.Second, 7 * time.Second},
 	} {
 		least, most := time.Hour, time.Duration(0)
 		for i := range 300 {
@@ -163,7 +163,7 @@ func TestJitterAboveMinimum(t *testing.T) {
 			snapshot.Pace.JitterAboveMinimum = false
 			before := operation.Open(snapshot, firstRun, start, start)
 			now = polled(t, before, result(read("running")))
-			if test.from > time.Duration(test.base)*time.Second {
+			if test.from > 2*time.Duration(test.base)*time.Second { // of the second poll's raw delay
 				require.Equal(t, test.from, before.Record().Poll.At.Sub(now), "%s: as it was", name)
 			}
 		}

@@ -233,19 +233,21 @@ func (o *Operation) jittered(raw time.Duration, why purpose) time.Duration {
 	return half + time.Duration(o.draw(why)*float64(raw-half))
 }
 
-// aboveMinimum is jittered where the minimum leaves the whole jitter. Else it is uniform from the minimum to raw, or to half
-// as much again as the minimum where that is later: R21 would cut the draw to one value for all, and a fleet that started
-// together would stay together.
+// aboveMinimum is jittered where the minimum leaves the whole jitter. Else it is uniform from the minimum to twice that, or to
+// max_delay where that lies between: R21 would cut the draw to one value for all, and a fleet that started together would
+// stay together.
 func (o *Operation) aboveMinimum(raw time.Duration, why purpose) time.Duration {
 	least := o.minDelay()
-	if !o.rec.Prepared.Pace.JitterAboveMinimum || raw/2 >= least {
+	if !o.rec.Prepared.Pace.JitterAboveMinimum || raw >= 2*least {
 		return o.jittered(raw, why)
 	}
-	most := max(raw, least+least/2)
-	if limit := o.rec.Prepared.Pace.CapSeconds; limit > 0 {
-		most = max(min(most, seconds(int64(limit))), least)
+	most := 2 * least
+	for _, limit := range []time.Duration{o.maxDelay(), seconds(int64(o.rec.Prepared.Pace.CapSeconds))} {
+		if limit > least {
+			most = min(most, limit)
+		}
 	}
-	return least + time.Duration(o.draw(why)*float64(most-least))
+	return least + time.Duration(o.draw(why)*float64(max(raw, most)-least))
 }
 
 func (o *Operation) spread(delay time.Duration) time.Duration {

@@ -15,14 +15,17 @@ type Study struct {
 
 // Study compares all schedules on one workload.
 func (s Setting) Study(w Workload) Study {
-	study := Study{Workload: w}
+	study := s.StudyFrontiers(w)
 	for _, schedule := range append(Ours(w), Others()...) {
 		study.Results = append(study.Results, s.Compare(w, schedule))
 	}
-	few := s
-	few.Jobs = min(s.Jobs, 2000)
-	study.Frontiers = few.Frontiers(w)
 	return study
+}
+
+// StudyFrontiers is a study without results, of fewer jobs.
+func (s Setting) StudyFrontiers(w Workload) Study {
+	s.Jobs = min(s.Jobs, 2000)
+	return Study{Workload: w, Frontiers: s.Frontiers(w)}
 }
 
 // CostFigure plots what each schedule costs against how late it is, one panel a workload.

@@ -14,8 +14,8 @@ type Point struct{ Lag, Requests float64 }
 type Frontiers struct {
 	// Plain is the core's backoff from 5 s with any max_delay; Even has a base_delay of the same length, and so no early looks.
 	Plain, Even []Point
-	// Knowing is Plain told the typical durations.
-	Knowing []Point
+	// Knowing is Plain told the typical durations, KnowingEven is Even told them.
+	Knowing, KnowingEven []Point
 }
 
 // Frontiers plays them.
@@ -29,6 +29,7 @@ func (s Setting) Frontiers(w Workload) Frontiers {
 		f.Plain = append(f.Plain, s.point(w, Plain{Base: base, Max: whole}.Delays()))
 		f.Even = append(f.Even, s.point(w, Plain{Base: whole, Max: whole}.Delays()))
 		f.Knowing = append(f.Knowing, s.point(w, Plain{Base: base, Max: whole, Expects: &knows}.Delays()))
+		f.KnowingEven = append(f.KnowingEven, s.point(w, Plain{Base: whole, Max: whole, Expects: &knows}.Delays()))
 	}
 	return f
 }
@@ -51,15 +52,15 @@ func requestsAt(frontier []Point, lag float64) float64 {
 }
 
 // Gain is what each schedule needs for one mean lag in seconds.
-type Gain struct{ Lag, Plain, Even, Knowing float64 }
+type Gain struct{ Lag, Plain, Knowing, Even, KnowingEven float64 }
 
-// Gains are those at lags of some parts of the median duration, where all three have points.
+// Gains are those at lags of some parts of the median duration, where all have points.
 func (f Frontiers) Gains(w Workload) []Gain {
 	var gains []Gain
 	for _, part := range []float64{0.02, 0.05, 0.1, 0.3} {
 		lag := part * w.Typical().P50.Seconds()
-		gain := Gain{lag, requestsAt(f.Plain, lag), requestsAt(f.Even, lag), requestsAt(f.Knowing, lag)}
-		if gain.Plain > 0 && gain.Even > 0 && gain.Knowing > 0 {
+		gain := Gain{lag, requestsAt(f.Plain, lag), requestsAt(f.Knowing, lag), requestsAt(f.Even, lag), requestsAt(f.KnowingEven, lag)}
+		if min(gain.Plain, gain.Knowing, gain.Even, gain.KnowingEven) > 0 {
 			gains = append(gains, gain)
 		}
 	}

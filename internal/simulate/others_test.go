@@ -49,7 +49,7 @@ func TestRestatedSchedules(t *testing.T) {
 		"ours, least":                  {simulate.Plain{Base: 5 * second, Max: time.Minute}.Delays(), 0, []float64{2.5, 5, 10, 20, 30, 30}},
 		"ours, middle":                 {simulate.Plain{Base: 5 * second, Max: time.Minute}.Delays(), .5, []float64{3.75, 7.5, 15, 30, 45, 45}},
 		"ours, jitter above the minimum": {
-			simulate.Plain{Base: 5 * second, Max: 5 * second, Min: 7 * second}.Delays(), .5, []float64{3.75, 8.75, 8.75},
+			simulate.Plain{Base: 5 * second, Max: 5 * second, Min: 7 * second}.Delays(), .5, []float64{3.75, 10.5, 10.5},
 		},
 		"ours, jitter cut off by the minimum": {
 			simulate.Plain{Base: 5 * second, Max: 5 * second, Min: 7 * second, CutJitter: true}.Delays(), .5, []float64{3.75, 7, 7},

@@ -48,10 +48,14 @@ func (p Plain) jittered(at At) time.Duration {
 
 func (p Plain) aboveMinimum(at At) time.Duration {
 	raw, least := p.raw(at), max(p.Min, time.Second)
-	if p.CutJitter || raw/2 >= least {
+	if p.CutJitter || raw >= 2*least {
 		return p.jittered(at)
 	}
-	return least + time.Duration(at.Draw()*float64(max(raw, least+least/2)-least))
+	most := 2 * least
+	if p.Max > least {
+		most = min(most, p.Max)
+	}
+	return least + time.Duration(at.Draw()*float64(max(raw, most)-least))
 }
 
 func (p Plain) spread(at At, asked time.Duration) time.Duration {

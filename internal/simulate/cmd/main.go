@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/jobwait/jobwait/internal/simulate"
@@ -26,7 +27,7 @@ func main() {
 }
 
 type options struct {
-	docs       string
+	docs, only string
 	jobs, pool int
 	seed       uint64
 }
@@ -36,6 +37,7 @@ func run(args []string, stderr io.Writer) error {
 	flags := flag.NewFlagSet("simulate", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.docs, "docs", "docs", "folder of schedules.md and its plots")
+	flags.StringVar(&o.only, "only", "", "write this one table: results, gains, mistold, fleets or returns")
 	flags.IntVar(&o.jobs, "jobs", 10_000, "waits of each comparison")
 	flags.IntVar(&o.pool, "pool", 10_000, "waits from which fleets of 50 and 1,000 are taken, a multiple of 1,000")
 	flags.Uint64Var(&o.seed, "seed", 1, "seed of durations and draws")
@@ -54,24 +56,51 @@ func (o options) write(progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	studies := o.studies(progress)
-	text := string(page)
-	for _, block := range []struct{ name, text string }{
-		{"results", simulate.ResultTables(studies)},
-		{"gains", simulate.GainTable(studies)},
-		{"mistold", o.mistold()},
-		{"fleets", simulate.HerdTable(o.herds(progress))},
-		{"returns", simulate.ReturnTable(simulate.Returns(
-			1000, o.seed, 30, 3*time.Second, 8*time.Second, 20*time.Second, time.Minute, 10*time.Minute,
-		))},
-	} {
-		if text, err = simulate.Replace(text, block.name, block.text); err != nil {
+	studies := sync.OnceValue(func() []simulate.Study { return o.studies(progress, o.setting().Study) })
+	text, written := string(page), 0
+	for _, block := range o.blocks(progress, studies) {
+		if o.only != "" && o.only != block.name {
+			continue
+		}
+		if text, err = simulate.Replace(text, block.name, block.text()); err != nil {
 			return err
 		}
+		written++
+	}
+	switch {
+	case written == 0:
+		return fmt.Errorf("-only %q: there is no such table", o.only)
+	case o.only != "":
+		return o.save(map[string]string{"schedules.md": text})
 	}
 	return o.save(map[string]string{
-		"schedules.md": text, "schedules-cost.svg": simulate.CostFigure(studies), "schedules-load.svg": simulate.LoadFigure(o.seed),
+		"schedules.md": text, "schedules-cost.svg": simulate.CostFigure(studies()), "schedules-load.svg": simulate.LoadFigure(o.seed),
 	})
+}
+
+// block is a table of the page by its name.
+type block struct {
+	name string
+	text func() string
+}
+
+func (o options) blocks(progress io.Writer, studies func() []simulate.Study) []block {
+	return []block{
+		{"results", func() string { return simulate.ResultTables(studies()) }},
+		{"gains", func() string {
+			if o.only != "" {
+				return simulate.GainTable(o.studies(progress, o.setting().StudyFrontiers))
+			}
+			return simulate.GainTable(studies())
+		}},
+		{"mistold", o.mistold},
+		{"fleets", func() string { return simulate.HerdTable(o.herds(progress)) }},
+		{"returns", func() string {
+			return simulate.ReturnTable(simulate.Returns(
+				1000, o.seed, 30, 3*time.Second, 8*time.Second, 20*time.Second, time.Minute, 10*time.Minute,
+			))
+		}},
+	}
 }
 
 func (o options) setting() simulate.Setting {
@@ -80,11 +109,11 @@ func (o options) setting() simulate.Setting {
 	}
 }
 
-func (o options) studies(progress io.Writer) []simulate.Study {
+func (o options) studies(progress io.Writer, study func(simulate.Workload) simulate.Study) []simulate.Study {
 	var studies []simulate.Study
 	for _, workload := range simulate.Workloads() {
 		fmt.Fprintf(progress, "comparing: %s\n", workload.Name)
-		studies = append(studies, o.setting().Study(workload))
+		studies = append(studies, study(workload))
 	}
 	return studies
 }
