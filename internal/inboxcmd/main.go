@@ -111,10 +111,7 @@ func (c *config) check(ctx context.Context, options web.Options, logger *slog.Lo
 
 // serve ends when the context does, after what people have sent is answered.
 func (c *config) serve(ctx context.Context, listener net.Listener, pages *web.Server) error {
-	server := &http.Server{
-		Handler: pages, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-	}
-	server.RegisterOnShutdown(pages.Close)
+	server := newServer(pages)
 	failed := make(chan error, 1)
 	go func() {
 		if c.tlsCert != "" {
@@ -131,4 +128,12 @@ func (c *config) serve(ctx context.Context, listener net.Listener, pages *web.Se
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
 	return server.Shutdown(ending)
+}
+
+func newServer(pages *web.Server) *http.Server {
+	server := &http.Server{
+		Handler: pages, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+	}
+	server.RegisterOnShutdown(pages.Close)
+	return server
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jobwait/jobwait/internal/waits"
+	"github.com/jobwait/jobwait/internal/inboxcmd"
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -175,14 +177,21 @@ func (a *app) keep(ctx context.Context, stage *stage, screen *screen) error {
 	if _, err := stage.begin(ctx, reviewStory()); err != nil {
 		return err
 	}
+	inbox, err := inboxcmd.OpenLocal(ctx, stage.server.Client, orElse(os.Getenv("USER"), "you"), slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = inbox.Close() }()
 	screen.print(`
-Everything keeps running until Ctrl-C, and one more wait, demo-review, is left for you to answer.
+Everything keeps running until Ctrl-C, and one more wait, demo-review, is left for you to answer:
+
+  inbox            %[6]s
 
   Temporal         %[1]s, namespace %[2]s
   Temporal Web UI  %[3]s
   fake provider    %[4]s (GET /_log: what it was asked)
 
-In another terminal:
+The same at a terminal, in another one:
 
   export TEMPORAL_ADDRESS=%[1]s
   %[5]s escalations
@@ -190,7 +199,7 @@ In another terminal:
   %[5]s extend demo-review --for 10m --requests 4 --by you --comment 'reviewed at the provider'
   %[5]s follow demo-review
   %[5]s audit demo-odd
-`, stage.temporal.Address, stage.temporal.Namespace, stage.temporal.UIAddress, stage.provider.URL(), a.name)
+`, stage.temporal.Address, stage.temporal.Namespace, stage.temporal.UIAddress, stage.provider.URL(), a.name, inbox.URL)
 	select {
 	case <-ctx.Done():
 		return nil
