@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/internal/inboxcmd"
+	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
 )
