@@ -9,11 +9,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"runtime/debug"
 
 	"go.temporal.io/sdk/activity"
 
 	"github.com/jobwait/jobwait/internal/lanes"
+	"github.com/jobwait/jobwait/internal/version"
 	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -98,7 +98,7 @@ func New(options Options) (*Activities, error) {
 	a := &Activities{
 		tables: options.Tables, credentials: options.Credentials, policy: options.Policy, decisionKeys: options.DecisionKeys,
 		notifier: options.Notifier, visibility: options.Visibility, logger: options.Logger,
-		sender:       &sender{proxy: options.Proxy, dial: options.DialContext, rootCAs: options.RootCAs, userAgent: "jobwait/" + version()},
+		sender:       &sender{proxy: options.Proxy, dial: options.DialContext, rootCAs: options.RootCAs, userAgent: "jobwait/" + version.Module()},
 		destinations: options.Destinations,
 		lanes:        options.Origins.lanes(),
 	}
@@ -134,19 +134,4 @@ func (a *Activities) Register(registry Registry) {
 	} {
 		registry.RegisterActivityWithOptions(function, activity.RegisterOptions{Name: name})
 	}
-}
-
-// version is the version of this module in the running binary.
-func version() string {
-	const path = "github.com/jobwait/jobwait"
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "devel"
-	}
-	for _, module := range append(info.Deps, &info.Main) {
-		if module.Path == path && module.Version != "" && module.Version != "(devel)" {
-			return module.Version
-		}
-	}
-	return "devel"
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/jobwait/jobwait/internal/netfail"
+	"github.com/jobwait/jobwait/internal/version"
 	"github.com/jobwait/jobwait/statetables"
 )
 
@@ -50,7 +51,7 @@ func post(ctx context.Context, client *http.Client, to *url.URL, header http.Hea
 	}
 	request.Header = header
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("User-Agent", "jobwait")
+	request.Header.Set("User-Agent", "jobwait/"+version.Module())
 	answer, err := client.Do(request)
 	if err != nil {
 		return &failure{detail: netfail.Word(ctx, errors.Unwrap(err))}

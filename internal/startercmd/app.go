@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/jobwait/jobwait/internal/connect"
+	"github.com/jobwait/jobwait/internal/version"
 	"github.com/jobwait/jobwait/internal/waits"
 )
 
@@ -39,6 +40,8 @@ func (a *app) command() *cobra.Command {
 		Use:   "jobwait",
 		Short: "wait for external jobs, bounded and audited",
 		Long:  about,
+		// What --version prints.
+		Version: version.Line(),
 		// Errors are told by report, with the way out and without the usage text between.
 		SilenceErrors: true, SilenceUsage: true,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -54,8 +57,10 @@ func (a *app) command() *cobra.Command {
 	root.SetErr(a.err)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(&cobra.Command{Hidden: true})
+	root.SetVersionTemplate("jobwait {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(a.awaitCommand(), a.followCommand(), a.showCommand(), a.auditCommand(), a.escalationsCommand(), a.fetchCommand())
+	root.AddCommand(a.decideCommand())
 	root.AddCommand(a.decisionCommands()...)
 	root.AddCommand(a.requestCommand(), a.nudgeCommand(), a.keysCommand(), a.tablesCommand(), a.demoCommand())
 	return root

@@ -242,7 +242,7 @@ func (l *live) print(view wire.OperationView) {
 	}
 	if open := question(view); open != nil && open.ID != l.question {
 		l.question = open.ID
-		l.app.say("\n%s\n", open.Message)
+		l.app.message("\n" + open.Message)
 		l.app.say("%s\n", suggestion(l.app.name, view, time.Now()))
 	}
 }

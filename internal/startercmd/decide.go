@@ -66,14 +66,19 @@ the reason is shown (with --json as JSON, too), and the exit code is 1.`,
 		define(command, flags)
 	}
 	d := &flags.decision
-	command.Flags().StringVar(&d.DecidedBy, "by", os.Getenv("USER"), "`who` decides")
+	a.identityFlags(command, flags)
 	command.Flags().StringVar(&d.Comment, "comment", "", "`why`; it stands in the audit (required)")
 	command.Flags().StringVar(&d.EscalationID, "escalation", "", "`id` of the escalation or proposal that is answered (default: ID where it is one, else the open one)")
 	command.Flags().StringVar(&d.DecisionID, "decision-id", "", "`id` under which the decision is applied at most once (default: a new one)")
-	command.Flags().StringVar(&flags.keyFile, "sign-with", "", "`file` with the private key that signs the decision, where the worker asks for signatures")
 	command.Flags().BoolVar(&flags.json, "json", false, "the reply as JSON, a refusal included")
-	flags.byGiven = func() bool { return command.Flags().Changed("by") }
 	return command
+}
+
+// identityFlags say who decides, and with which key.
+func (*app) identityFlags(command *cobra.Command, flags *decisionFlags) {
+	command.Flags().StringVar(&flags.decision.DecidedBy, "by", os.Getenv("USER"), "`who` decides")
+	command.Flags().StringVar(&flags.keyFile, "sign-with", "", "`file` with the private key that signs the decision, where the worker asks for signatures")
+	flags.byGiven = func() bool { return command.Flags().Changed("by") }
 }
 
 func grantFlags(command *cobra.Command, flags *decisionFlags) {
@@ -113,10 +118,12 @@ func (f *decisionFlags) complete() error {
 	}
 	d.Seconds = int(f.span / time.Second)
 	if d.DecisionID == "" {
-		d.DecisionID = "cli-" + strings.ToLower(rand.Text()[:12])
+		d.DecisionID = newDecisionID()
 	}
 	return nil
 }
+
+func newDecisionID() string { return "cli-" + strings.ToLower(rand.Text()[:12]) }
 
 // nameEscalation takes an ID that is an escalation's as it stands: it never answers another question than the one meant.
 func (f *decisionFlags) nameEscalation() error {
@@ -184,7 +191,7 @@ func (a *app) address(ctx context.Context, s *server, workflowID string, flags *
 	}
 	switch {
 	case open != nil && open.ID == decision.EscalationID:
-		a.say("%s\n", open.Message)
+		a.message(open.Message)
 	case decision.EscalationID == "" && decision.Kind != wire.DecisionCancel: // a cancel needs no escalation
 		return hinted(notOpen("nothing waits for an answer in this wait"), "`%s show %s` shows how it stands", a.name, workflowID)
 	}
@@ -270,11 +277,15 @@ func (a *app) unsettled(err error, decisionID, workflowID string) error {
 	case waits.Gone(err):
 		return a.ended(workflowID)
 	case waits.Unsettled(err):
-		return hinted(fmt.Errorf("no worker answered within %s; the decision may or may not be applied", waits.DecideTimeout),
-			"ask again with --decision-id %s, under which it is applied at most once", decisionID)
+		return unsettledBy(decisionID, fmt.Sprintf("no worker answered within %s", waits.DecideTimeout))
 	default:
 		return err
 	}
+}
+
+func unsettledBy(decisionID, cause string) error {
+	return hinted(fmt.Errorf("%s; the decision may or may not be applied", cause),
+		"ask again with --decision-id %s, under which it is applied at most once", decisionID)
 }
 
 func (a *app) ended(workflowID string) error {

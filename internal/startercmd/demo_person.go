@@ -1,12 +1,10 @@
 package startercmd
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -26,7 +24,7 @@ func (a *app) person(screen *screen, yourself bool) person {
 	if !yourself {
 		return simulated
 	}
-	return &personAtTerminal{screen: screen, lines: readLines(a.in), substitute: simulated}
+	return &personAtTerminal{prompter: prompter{screen.out, readLines(a.in)}, screen: screen, substitute: simulated}
 }
 
 // simulatedPerson gives the answers that the stories have ready.
@@ -56,26 +54,13 @@ func signed(decision wire.Decision, open wire.EscalationView) wire.Decision {
 
 // personAtTerminal asks whoever runs the demonstration. The other stories keep their lines until the answer is given.
 type personAtTerminal struct {
+	prompter
+
 	screen     *screen
-	lines      <-chan string
 	substitute person
 	turn       sync.Mutex
 	ended      sync.Once
 }
-
-// readLines reads in the background, so that a Ctrl-C ends the waiting for an answer.
-func readLines(from io.Reader) <-chan string {
-	lines := make(chan string)
-	go func() {
-		defer close(lines)
-		for scanner := bufio.NewScanner(from); scanner.Scan(); {
-			lines <- strings.TrimSpace(scanner.Text())
-		}
-	}()
-	return lines
-}
-
-var errNoInput = errors.New("standard input has ended")
 
 func (p *personAtTerminal) decide(ctx context.Context, story *tale, open wire.EscalationView) (wire.Decision, error) {
 	p.turn.Lock()
@@ -99,10 +84,10 @@ func (p *personAtTerminal) ask(ctx context.Context, story *tale, open wire.Escal
 	}
 	decision := wire.Decision{Kind: option.Kind, DecidedBy: orElse(os.Getenv("USER"), "you"), Comment: "answered at the demo's terminal"}
 	if option.MaxStatusRequests > 0 {
-		if decision.StatusRequests, err = p.number(ctx, "how many more checks", 4, 0, option.MaxStatusRequests); err != nil {
+		if decision.StatusRequests, err = p.number(ctx, "how many more checks", 4, option.MaxStatusRequests); err != nil {
 			return wire.Decision{}, err
 		}
-		if decision.Seconds, err = p.number(ctx, "for how many seconds from now", 120, 0, option.MaxSeconds); err != nil {
+		if decision.Seconds, err = p.number(ctx, "for how many seconds from now", 120, option.MaxSeconds); err != nil {
 			return wire.Decision{}, err
 		}
 	}
@@ -118,57 +103,45 @@ func (p *personAtTerminal) choose(ctx context.Context, story *tale, open wire.Es
 		_, _ = fmt.Fprintf(p.screen.out, "  %d %s", i+1, option.Kind)
 	}
 	_, _ = fmt.Fprintln(p.screen.out)
-	for {
-		line, err := p.line(ctx, fmt.Sprintf("which, by number or word? [1 %s]", open.Options[0].Kind))
-		if err != nil {
-			return wire.Option{}, err
+	var taken wire.Option
+	err := p.until(ctx, fmt.Sprintf("which, by number or word? [1 %s]", open.Options[0].Kind), func(line string) string {
+		option, ok := chosen(open.Options, orElse(line, "1"))
+		if !ok {
+			return notAmong(line, open.Options)
 		}
-		if option, ok := chosen(open.Options, line); ok {
-			return option, nil
-		}
-		_, _ = fmt.Fprintf(p.screen.out, "  %q is neither a number from 1 to %d nor one of %s\n", line, len(open.Options), optionNames(open.Options))
-	}
+		taken = option
+		return ""
+	})
+	return taken, err
 }
 
-// chosen is the option of a number or of its word, in either way of writing it; an empty line takes the first.
+func notAmong(line string, options []wire.Option) string {
+	return fmt.Sprintf("%q is neither a number from 1 to %d nor one of %s", line, len(options), optionNames(options))
+}
+
+// chosen is the option of a number or of its word, in either way of writing it.
 func chosen(options []wire.Option, line string) (wire.Option, bool) {
 	word := strings.ToLower(strings.ReplaceAll(line, "-", "_"))
 	for i, option := range options {
-		if word == string(option.Kind) || orElse(word, "1") == strconv.Itoa(i+1) {
+		if word == string(option.Kind) || word == strconv.Itoa(i+1) {
 			return option, true
 		}
 	}
 	return wire.Option{}, false
 }
 
-// number asks until a number in range is given; an empty line takes the default.
-func (p *personAtTerminal) number(ctx context.Context, what string, standard, least, most int) (int, error) {
-	for {
-		line, err := p.line(ctx, fmt.Sprintf("%s? [%d]", what, standard))
-		if err != nil {
-			return 0, err
-		}
+// number asks until a number from 0 to the most is given; an empty line takes the default.
+func (p prompter) number(ctx context.Context, what string, standard, most int) (int, error) {
+	taken := 0
+	err := p.until(ctx, fmt.Sprintf("%s? [%d]", what, standard), func(line string) string {
 		n, err := strconv.Atoi(orElse(line, strconv.Itoa(standard)))
-		if err == nil && n >= least && n <= most {
-			return n, nil
+		if err != nil || n < 0 || n > most {
+			return fmt.Sprintf("%q is not a number from 0 to %d", line, most)
 		}
-		_, _ = fmt.Fprintf(p.screen.out, "  %q is not a number from %d to %d\n", line, least, most)
-	}
-}
-
-// line is the answer to one question.
-func (p *personAtTerminal) line(ctx context.Context, question string) (string, error) {
-	_, _ = fmt.Fprintf(p.screen.out, "  %s ", question)
-	select {
-	case <-ctx.Done():
-		return "", ctx.Err()
-	case line, ok := <-p.lines:
-		if !ok {
-			_, _ = fmt.Fprintln(p.screen.out)
-			return "", errNoInput
-		}
-		return line, nil
-	}
+		taken = n
+		return ""
+	})
+	return taken, err
 }
 
 func orElse(text, other string) string {

@@ -13,7 +13,9 @@ import (
 func atTerminal(lines string) (*personAtTerminal, *bytes.Buffer) {
 	var out bytes.Buffer
 	screen := newScreen(&out)
-	return &personAtTerminal{screen: screen, lines: readLines(strings.NewReader(lines)), substitute: &simulatedPerson{screen: screen}}, &out
+	return &personAtTerminal{
+		prompter: prompter{screen.out, readLines(strings.NewReader(lines))}, screen: screen, substitute: &simulatedPerson{screen: screen},
+	}, &out
 }
 
 var demoQuestion = wire.EscalationView{ID: "op#1-01234567", Options: []wire.Option{
@@ -25,7 +27,7 @@ var demoQuestion = wire.EscalationView{ID: "op#1-01234567", Options: []wire.Opti
 func TestAnOptionIsChosenByNumberOrWord(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]wire.DecisionKind{
-		"": wire.DecisionExtend, "3": wire.DecisionClose, "close": wire.DecisionClose, "Close": wire.DecisionClose,
+		"1": wire.DecisionExtend, "": "", "3": wire.DecisionClose, "close": wire.DecisionClose, "Close": wire.DecisionClose,
 		"treat_as_pending": wire.DecisionTreatAsPending, "treat-as-pending": wire.DecisionTreatAsPending, "2": wire.DecisionTreatAsPending,
 		"0": "", "4": "", "cancel": "", "treat as pending?": "",
 	} {

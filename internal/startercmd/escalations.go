@@ -20,18 +20,32 @@ import (
 
 func (a *app) escalationsCommand() *cobra.Command {
 	var limit int
-	var asJSON bool
+	var asJSON, live bool
+	var every time.Duration
 	command := &cobra.Command{
 		Use:   "escalations",
 		Short: "list what waits for a person's answer",
 		Long: `Escalations lists the waits that have stopped and ask, and those that go on while a caller asks for more: id, reason, until
 when, and what may be answered. It finds them by the search attributes JobWaitPhase and JobWaitReason; where these are not
 registered it asks every open wait. A wait that does not answer, as
-when no worker runs, is listed by its operation id with what the search attributes say, and the exit code is 1.`,
+when no worker runs, is listed by its operation id with what the search attributes say, and the exit code is 1.
+
+With --watch the list stays up to date until Ctrl-C, the most urgent first: drawn anew on a terminal, elsewhere one line (with
+--json: one object) for each question that opens or is gone.`,
 		Args: noArguments,
-		RunE: func(command *cobra.Command, _ []string) error { return a.escalations(command.Context(), limit, asJSON) },
+		RunE: func(command *cobra.Command, _ []string) error {
+			if live {
+				return a.watch(command.Context(), limit, every, asJSON)
+			}
+			if command.Flags().Changed("every") {
+				return usagef("--every belongs to --watch")
+			}
+			return a.escalations(command.Context(), limit, asJSON)
+		},
 	}
 	command.Flags().IntVar(&limit, "limit", 100, "how many are shown at most")
+	command.Flags().BoolVar(&live, "watch", false, "keep the list up to date")
+	command.Flags().DurationVar(&every, "every", watchEvery, "`time` between two looks with --watch")
 	command.Flags().BoolVar(&asJSON, "json", false, "as a JSON list of workflow_id, operation_id and escalation; where a wait does not answer: reason, decide_by and unasked (why)")
 	return command
 }
@@ -46,6 +60,8 @@ type asked struct {
 	DecideBy *time.Time  `json:"decide_by,omitempty"`
 	// Unasked is why the wait could not be asked.
 	Unasked string `json:"unasked,omitempty"`
+
+	key questionKey
 }
 
 func (a *app) escalations(ctx context.Context, limit int, asJSON bool) error {
@@ -81,6 +97,9 @@ type escalationList struct {
 	app    *app
 	server *server
 	limit  int
+	// known are questions that need not be asked for again; quiet leaves it to the caller to tell of trouble.
+	known map[questionKey]asked
+	quiet bool
 
 	// visible says that visibility knows which waits are escalated.
 	visible bool
@@ -99,7 +118,9 @@ func (l *escalationList) collect(ctx context.Context) error {
 	err := l.server.List(ctx, open+" AND ("+wire.AttributePhase+" = '"+string(wire.PhaseEscalated)+"' OR "+
 		wire.AttributeReason+" = '"+string(wire.ReasonExtensionRequested)+"')", l.look)
 	if errors.As(err, new(*serviceerror.InvalidArgument)) {
-		l.app.say("the search attribute %s is not registered: asking every open wait", wire.AttributePhase)
+		if !l.quiet {
+			l.app.say("the search attribute %s is not registered: asking every open wait", wire.AttributePhase)
+		}
 		l.visible = false
 		err = l.server.List(ctx, open, l.look)
 	}
@@ -107,7 +128,10 @@ func (l *escalationList) collect(ctx context.Context) error {
 		err = l.askBatch(ctx)
 	}
 	if errors.Is(err, waits.ErrEnough) || err == nil && l.more {
-		l.app.say("there are more; see --limit")
+		l.more = true
+		if !l.quiet {
+			l.app.say("there are more; see --limit")
+		}
 		return nil
 	}
 	return err
@@ -130,6 +154,10 @@ func (l *escalationList) askBatch(ctx context.Context) error {
 	views, errs := make([]*wire.EscalationView, len(l.batch)), make([]error, len(l.batch))
 	var asking sync.WaitGroup
 	for i, info := range l.batch {
+		if known, ok := l.known[keyOf(info)]; ok && l.visible && known.Escalation != nil {
+			views[i] = known.Escalation
+			continue
+		}
 		if errs[i] = errSilent; !l.silent {
 			asking.Go(func() {
 				id := info.GetExecution().GetWorkflowId()
@@ -151,13 +179,15 @@ func (l *escalationList) askBatch(ctx context.Context) error {
 
 func (l *escalationList) take(info *workflowpb.WorkflowExecutionInfo, view *wire.EscalationView, err error) {
 	id := info.GetExecution().GetWorkflowId()
-	one := asked{WorkflowID: id, OperationID: l.server.MemoText(info.GetMemo(), wire.MemoOperationID), Escalation: view}
+	one := asked{
+		WorkflowID: id, OperationID: l.server.MemoText(info.GetMemo(), wire.MemoOperationID), Escalation: view, key: keyOf(info),
+	}
 	if err != nil {
 		l.unasked = append(l.unasked, info.GetTaskQueue())
 		one.Unasked = err.Error()
 		one.Reason = wire.Reason(waits.Attribute[string](info, wire.AttributeReason))
 		one.DecideBy = waits.Attribute[*time.Time](info, wire.AttributeDecideBy)
-		if !errors.Is(err, errSilent) {
+		if !errors.Is(err, errSilent) && !l.quiet {
 			l.app.say("%s does not answer: %v", id, err)
 		}
 	}

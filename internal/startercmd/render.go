@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
@@ -71,8 +72,12 @@ func (f *fields) add(name, format string, args ...any) {
 }
 
 func (f *fields) write(to io.Writer) error {
+	room := width(to)
+	if room > 0 {
+		room = max(room-fieldWidth, leastWidth-fieldWidth)
+	}
 	for _, row := range f.rows {
-		value := strings.ReplaceAll(row[1], "\n", "\n"+strings.Repeat(" ", fieldWidth))
+		value := strings.ReplaceAll(wrap(row[1], room), "\n", "\n"+strings.Repeat(" ", fieldWidth))
 		if _, err := fmt.Fprintf(to, "%-*s%s\n", fieldWidth, row[0], value); err != nil {
 			return err
 		}
@@ -151,11 +156,49 @@ func nudgesText(received int) string {
 	}
 }
 
-// writeTable aligns rows, the first of which is the heading.
+// writeTable aligns rows, the first of which is the heading. On a terminal that is too narrow for them, the last column is
+// broken into several lines.
 func writeTable(to io.Writer, rows [][]string) error {
-	tabs := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	return alignRows(to, narrow(rows, width(to)))
+}
+
+func alignRows(to io.Writer, rows [][]string) error {
+	tabs := tabwriter.NewWriter(to, 0, 0, tableGap, ' ', 0)
 	for _, row := range rows {
 		_, _ = fmt.Fprintln(tabs, strings.Join(row, "\t")) // Flush has the error
 	}
 	return tabs.Flush()
+}
+
+const (
+	tableGap = 2
+	// leastColumn is the narrowest last column that is worth breaking for.
+	leastColumn = 16
+)
+
+// narrow breaks the last cells of rows that are wider than so many columns; 0: of none.
+func narrow(rows [][]string, columns int) [][]string {
+	if columns == 0 || len(rows) == 0 {
+		return rows
+	}
+	last := len(rows[0]) - 1
+	room := columns
+	for i := range last {
+		widest := 0
+		for _, row := range rows {
+			widest = max(widest, utf8.RuneCountInString(row[i]))
+		}
+		room -= widest + tableGap
+	}
+	var out [][]string
+	for _, row := range rows {
+		for i, part := range strings.Split(wrap(row[last], max(room, leastColumn)), "\n") {
+			if i == 0 {
+				out = append(out, append(slices.Clone(row[:last]), part))
+				continue
+			}
+			out = append(out, append(make([]string, last), part))
+		}
+	}
+	return out
 }

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/jobwait/jobwait/internal/waits"
+	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -39,6 +40,8 @@ type shown struct {
 	Open       bool                `json:"open"`
 	Operation  *wire.OperationView `json:"operation,omitempty"`
 	Outcome    *wire.Outcome       `json:"outcome,omitempty"`
+	// Telling is what the last attempt to tell people came to, where it is being tried again.
+	Telling string `json:"telling,omitempty"`
 }
 
 // show says so when the escalation that was named, if one was, is not the open one.
@@ -88,8 +91,33 @@ func (s *server) look(ctx context.Context, info *client.WorkflowExecutionDescrip
 		return seen, err
 	}
 	view, err := ask[wire.OperationView](ctx, s, seen.WorkflowID, seen.RunID, wire.QueryOperation)
-	seen.Operation = &view
+	seen.Operation, seen.Telling = &view, telling(info)
 	return seen, explainAsking(err, info.TaskQueueName)
+}
+
+// telling is the failure of a message to people that is tried again, with the attempt that it will be.
+func telling(info *client.WorkflowExecutionDescription) string {
+	for _, pending := range info.RawResponse.GetPendingActivities() {
+		if failure := pending.GetLastFailure(); pending.GetActivityType().GetName() == wire.ActivityNotify && failure != nil {
+			return fmt.Sprintf("%s; attempt %d", failure.GetMessage(), pending.GetAttempt())
+		}
+	}
+	return ""
+}
+
+// noticeText says whether people could be told, and what stands in the way.
+func noticeText(seen shown) string {
+	notice := seen.Operation.Notice
+	switch {
+	case notice == nil:
+		return ""
+	case !notice.Pending:
+		return operation.NoticeText(notice.Kind, notice.Detail)
+	case seen.Telling != "":
+		return fmt.Sprintf("telling people (%s): %s", notice.Kind, seen.Telling)
+	default:
+		return fmt.Sprintf("telling people (%s)", notice.Kind)
+	}
 }
 
 // explainAsking says what to do about a wait that does not answer.
@@ -117,6 +145,7 @@ func writeOperation(to io.Writer, seen shown) error {
 		f.add("no use after", "%s", stamp(*business))
 	}
 	f.add("next", "%s", next(*view))
+	f.add("messages", "%s", noticeText(seen))
 	if rule := view.Approval; rule != "" && rule != wire.ApprovalNone {
 		f.add("approval", "%s", rule)
 	}

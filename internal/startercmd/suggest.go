@@ -66,28 +66,43 @@ func sensible(open wire.EscalationView) (wire.Option, bool) {
 	return wire.Option{}, false
 }
 
-// grantText gives what the wait has used up, and for kinds that are about time a little besides (R41).
-func grantText(view wire.OperationView, option wire.Option, now time.Time) string {
+// sensibleGrant gives what the wait has used up, and for kinds that are about time a little besides (R41).
+func sensibleGrant(view wire.OperationView, option wire.Option, now time.Time) wire.Decision {
 	spare := option.Kind != wire.DecisionUseCredential
-	used, limits, text := view.Counters, view.Limits, ""
-	if seconds := min(spanNeeded(view, spare, now), option.MaxSeconds); seconds > 0 {
-		text += " --for " + spanFlag(seconds)
+	used, limits := view.Counters, view.Limits
+	some := func(used, limit, ask, most int, always bool) int {
+		missing := used - limit + 1
+		if !always && missing <= 0 {
+			return 0
+		}
+		return max(min(max(ask, missing), most), 0)
+	}
+	business := limits.BusinessDeadlineAt
+	return wire.Decision{
+		Kind:                 option.Kind,
+		Seconds:              max(min(spanNeeded(view, spare, now), option.MaxSeconds), 0),
+		StatusRequests:       some(used.StatusRequestsUsed, limits.MaxStatusRequests, suggestedRequests, option.MaxStatusRequests, spare),
+		TransportFailures:    some(used.TransportFailuresUsed, limits.MaxTransportFailures, suggestedFailures, option.MaxTransportFailures, false),
+		RateLimited:          some(used.RateLimitedUsed, limits.MaxRateLimited, suggestedFailures, option.MaxRateLimited, false),
+		PastBusinessDeadline: business != nil && !business.After(soonest(view, now)) && option.MaxSeconds > 0,
+	}
+}
+
+// grantText is a grant as flags.
+func grantText(view wire.OperationView, option wire.Option, now time.Time) string {
+	grant, text := sensibleGrant(view, option, now), ""
+	if grant.Seconds > 0 {
+		text += " --for " + spanFlag(grant.Seconds)
 	}
 	for _, budget := range []struct {
-		flag                 string
-		used, limit, ask, of int
-		always               bool
-	}{
-		{"requests", used.StatusRequestsUsed, limits.MaxStatusRequests, suggestedRequests, option.MaxStatusRequests, spare},
-		{"transport-failures", used.TransportFailuresUsed, limits.MaxTransportFailures, suggestedFailures, option.MaxTransportFailures, false},
-		{"rate-limited", used.RateLimitedUsed, limits.MaxRateLimited, suggestedFailures, option.MaxRateLimited, false},
-	} {
-		missing := budget.used - budget.limit + 1
-		if n := min(max(budget.ask, missing), budget.of); n > 0 && (budget.always || missing > 0) {
-			text += fmt.Sprintf(" --%s %d", budget.flag, n)
+		flag string
+		n    int
+	}{{"requests", grant.StatusRequests}, {"transport-failures", grant.TransportFailures}, {"rate-limited", grant.RateLimited}} {
+		if budget.n > 0 {
+			text += fmt.Sprintf(" --%s %d", budget.flag, budget.n)
 		}
 	}
-	if business := limits.BusinessDeadlineAt; business != nil && !business.After(soonest(view, now)) && option.MaxSeconds > 0 {
+	if grant.PastBusinessDeadline {
 		text += " --past-business-deadline"
 	}
 	return text

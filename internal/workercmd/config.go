@@ -16,6 +16,7 @@ import (
 	"github.com/jobwait/jobwait"
 	"github.com/jobwait/jobwait/activities"
 	"github.com/jobwait/jobwait/internal/connect"
+	"github.com/jobwait/jobwait/internal/version"
 	"github.com/jobwait/jobwait/notify"
 	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/wire"
@@ -60,13 +61,17 @@ const defaultCachedWaits = 10_000
 type usageError struct{ error }
 
 func parse(args []string, stdout io.Writer) (config, error) {
-	c := config{}
+	c, shown := config{}, false
 	flags := pflag.NewFlagSet("worker", pflag.ContinueOnError)
 	flags.SortFlags = false
 	flags.Usage = func() { _, _ = io.WriteString(stdout, usage+flags.FlagUsagesWrapped(100)) }
 	c.define(flags)
+	flags.BoolVar(&shown, "version", false, "print the version and end")
 	err := flags.Parse(args)
 	switch {
+	case err == nil && shown:
+		_, _ = fmt.Fprintln(stdout, "jobwait worker", version.Line())
+		return config{}, pflag.ErrHelp
 	case errors.Is(err, pflag.ErrHelp):
 		return config{}, err
 	case err != nil:

@@ -1,0 +1,305 @@
+package startercmd
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	workflowpb "go.temporal.io/api/workflow/v1"
+
+	"github.com/jobwait/jobwait/internal/waits"
+	"github.com/jobwait/jobwait/operation"
+	"github.com/jobwait/jobwait/wire"
+)
+
+const (
+	// watchEvery is how often the list is looked at, unless --every says otherwise; leastWatchEvery is the shortest.
+	watchEvery      = 3 * time.Second
+	leastWatchEvery = time.Second
+)
+
+// watch shows the list of open questions until somebody ends it. Listing asks the server alone; a wait itself is asked once for
+// each question that it opens.
+func (a *app) watch(ctx context.Context, limit int, every time.Duration, asJSON bool) error {
+	switch {
+	case limit < 1:
+		return usagef("--limit %d: at least 1 is shown", limit)
+	case every < leastWatchEvery:
+		return usagef("--every %s: the list is looked at every %s at most", every, leastWatchEvery)
+	}
+	s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	w := &watcher{app: a, server: s, limit: limit, show: a.viewer(asJSON)}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		if err := w.round(ctx); err != nil {
+			return ended(ctx, err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ended(ctx, ctx.Err())
+		}
+	}
+}
+
+// ended is the end of a watch by Ctrl-C, which is no error.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return outcomeError{exitDetached}
+	}
+	return err
+}
+
+// viewer shows a list on a terminal, and its changes, line by line, to whoever reads them otherwise.
+func (a *app) viewer(asJSON bool) func(changes) error {
+	switch {
+	case asJSON:
+		return (&jsonChanges{json.NewEncoder(a.out)}).show
+	case isTerminal(a.out):
+		return (&liveTable{out: a.out, name: a.name}).show
+	default:
+		return (&lineChanges{out: a.out}).show
+	}
+}
+
+// changes are what a look at the list taught.
+type changes struct {
+	at time.Time
+	// open are all open questions, the most urgent first.
+	open []asked
+	// opened and gone are those since the last look.
+	opened, gone []asked
+	// trouble says why the list may not be whole; empty: it is.
+	trouble string
+}
+
+// watcher looks at the list again and again, and keeps what it knows of the questions.
+type watcher struct {
+	app    *app
+	server *server
+	limit  int
+	show   func(changes) error
+
+	known map[questionKey]asked
+	began bool
+}
+
+// questionKey tells one question from the next of the same wait, by what visibility has of it. A question stays the same when
+// its wait goes on in another run.
+type questionKey struct {
+	workflowID string
+	reason     wire.Reason
+	decideBy   time.Time
+}
+
+func keyOf(info *workflowpb.WorkflowExecutionInfo) questionKey {
+	key := questionKey{
+		workflowID: info.GetExecution().GetWorkflowId(),
+		reason:     wire.Reason(waits.Attribute[string](info, wire.AttributeReason)),
+	}
+	if by := waits.Attribute[*time.Time](info, wire.AttributeDecideBy); by != nil {
+		key.decideBy = by.UTC()
+	}
+	return key
+}
+
+// round is one look. Trouble with the server is shown and may pass; only the first look has to succeed.
+func (w *watcher) round(ctx context.Context) error {
+	list := &escalationList{app: w.app, server: w.server, limit: w.limit, found: []asked{}, known: w.known, quiet: true}
+	err := list.collect(ctx)
+	switch {
+	case err != nil && (!w.began || ctx.Err() != nil):
+		return err
+	case err != nil:
+		return w.show(changes{at: time.Now(), open: w.sorted(w.known), trouble: oneLine(err)})
+	}
+	now := map[questionKey]asked{}
+	for _, one := range list.found {
+		now[one.key] = one
+	}
+	found := changes{at: time.Now(), open: w.sorted(now), opened: w.sorted(without(now, w.known)), gone: w.sorted(without(w.known, now))}
+	if err := list.incomplete(); err != nil {
+		found.trouble = oneLine(err)
+	}
+	if list.more {
+		found.trouble = fmt.Sprintf("there are more than the %d shown; see --limit", w.limit)
+	}
+	w.known, w.began = now, true
+	return w.show(found)
+}
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+func without(these, those map[questionKey]asked) map[questionKey]asked {
+	left := map[questionKey]asked{}
+	for key, one := range these {
+		if _, there := those[key]; !there {
+			left[key] = one
+		}
+	}
+	return left
+}
+
+// sorted puts the most urgent first.
+func (*watcher) sorted(found map[questionKey]asked) []asked {
+	all := make([]asked, 0, len(found))
+	for _, one := range found {
+		all = append(all, one)
+	}
+	slices.SortFunc(all, func(a, b asked) int {
+		return cmp.Or(a.before().Compare(b.before()), cmp.Compare(a.WorkflowID, b.WorkflowID))
+	})
+	return all
+}
+
+// before is when the window of a question ends, as far as anybody knows.
+func (o asked) before() time.Time {
+	switch {
+	case o.Escalation != nil:
+		return o.Escalation.WindowEndsAt
+	case o.DecideBy != nil:
+		return *o.DecideBy
+	default:
+		return time.Time{}
+	}
+}
+
+// lineChanges writes a line for each question that opens or is gone.
+type lineChanges struct {
+	out     io.Writer
+	trouble string
+}
+
+func (l *lineChanges) show(c changes) error {
+	var text strings.Builder
+	for _, one := range c.opened {
+		row := one.row()
+		fmt.Fprintf(&text, "%s  open  %s  %s  answer before %s  %s\n", clock(c.at), row[0], row[1], row[2], row[3])
+	}
+	for _, one := range c.gone {
+		fmt.Fprintf(&text, "%s  gone  %s  %s\n", clock(c.at), one.row()[0], one.row()[1])
+	}
+	if c.trouble != l.trouble && c.trouble != "" {
+		fmt.Fprintf(&text, "%s  %s\n", clock(c.at), c.trouble)
+	}
+	l.trouble = c.trouble
+	_, err := io.WriteString(l.out, text.String())
+	return err
+}
+
+// jsonChanges writes one JSON object a line.
+type jsonChanges struct{ encoder *json.Encoder }
+
+// jsonChange is one of them.
+type jsonChange struct {
+	// Event is open or gone.
+	Event string    `json:"event"`
+	At    time.Time `json:"at"`
+	asked
+}
+
+func (j *jsonChanges) show(c changes) error {
+	var errs []error
+	for _, one := range c.opened {
+		errs = append(errs, j.encoder.Encode(jsonChange{"open", c.at.UTC(), one}))
+	}
+	for _, one := range c.gone {
+		errs = append(errs, j.encoder.Encode(jsonChange{"gone", c.at.UTC(), one}))
+	}
+	return errors.Join(errs...)
+}
+
+// liveTable draws the list over the one before.
+type liveTable struct {
+	out   io.Writer
+	name  string
+	drawn bool
+}
+
+const (
+	// What a terminal is told: to begin at the top, to clear the rest of a line, to clear what is below.
+	cursorHome, clearLine, clearBelow = "\x1b[H", "\x1b[K", "\x1b[J"
+	clearScreen                       = "\x1b[2J"
+)
+
+func (l *liveTable) show(c changes) error {
+	var table strings.Builder
+	if err := l.write(&table, c, width(l.out)); err != nil {
+		return err
+	}
+	_, err := io.WriteString(l.out, l.screen(table.String(), height(l.out)))
+	return err
+}
+
+// screen draws text from the top; what has no room is counted.
+func (l *liveTable) screen(text string, rows int) string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if rows > 2 && len(lines) > rows-1 {
+		hidden := len(lines) - (rows - 2)
+		lines = append(lines[:rows-2], fmt.Sprintf("... %d more lines", hidden))
+	}
+	var screen strings.Builder
+	if !l.drawn {
+		screen.WriteString(clearScreen)
+	}
+	l.drawn = true
+	screen.WriteString(cursorHome)
+	for _, line := range lines {
+		screen.WriteString(line + clearLine + "\n")
+	}
+	screen.WriteString(clearBelow)
+	return screen.String()
+}
+
+func (l *liveTable) write(to io.Writer, c changes, columns int) error {
+	_, _ = fmt.Fprintf(to, "%s  %s; Ctrl-C ends\n\n", clock(c.at), openText(len(c.open)))
+	rows := [][]string{{"ESCALATION", "REASON", "LEFT", "OPTIONS"}}
+	for _, one := range c.open {
+		row := one.row()
+		row[2] = leftText(one.before(), c.at)
+		rows = append(rows, row)
+	}
+	if len(c.open) > 0 {
+		if err := alignRows(to, narrow(rows, columns)); err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintf(to, "\n`%s decide ID` answers one\n", l.name)
+	}
+	if c.trouble != "" {
+		_, _ = fmt.Fprintf(to, "\n%s\n", wrap(c.trouble, columns))
+	}
+	return nil
+}
+
+func openText(n int) string {
+	switch n {
+	case 0:
+		return "nothing waits for an answer"
+	case 1:
+		return "1 question is open"
+	default:
+		return fmt.Sprintf("%d questions are open", n)
+	}
+}
+
+func leftText(until, now time.Time) string {
+	switch left := until.Sub(now); {
+	case until.IsZero():
+		return "?"
+	case left <= 0:
+		return "none"
+	default:
+		return operation.Span(left)
+	}
+}
