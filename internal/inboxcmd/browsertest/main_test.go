@@ -63,7 +63,7 @@ func run(m *testing.M) (code int, err error) {
 	defer end()
 	opened, leave := chromedp.NewContext(allocator)
 	defer leave()
-	browser = opened //nolint:fatcontext // once, for all tests
+	browser = opened                             //nolint:fatcontext // once, for all tests
 	if err := chromedp.Do(browser); err != nil { // starts it
 		return 1, fmt.Errorf("%s: %w", path, err)
 	}
