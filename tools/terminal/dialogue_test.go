@@ -73,6 +73,7 @@ func TestLeaving(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				s := starter(t, 120, "decide", q.open.ID)
+				s.sees("(q leaves)") // the message before it asks things, too
 				for _, key := range keys {
 					s.sees("? ") // each question ends so, or with its default
 					s.presses(key)
