@@ -73,9 +73,10 @@ func (s *Server) look(ctx context.Context, ref waitRef, runID string, runs int) 
 		return seen{}, err
 	}
 	found := seen{ref: ref, info: info}
+	last, over := found.runID(), !found.open() // found is written to from here on
 	var group errgroup.Group
 	group.Go(func() error {
-		view, err := waits.Ask[wire.OperationView](ctx, askTimeout, s.options.Waits, ref.id, found.runID(), wire.QueryOperation)
+		view, err := waits.Ask[wire.OperationView](ctx, askTimeout, s.options.Waits, ref.id, last, wire.QueryOperation)
 		if found.unasked = err; err == nil {
 			found.view = &view
 		}
@@ -83,12 +84,12 @@ func (s *Server) look(ctx context.Context, ref waitRef, runID string, runs int) 
 	})
 	var untold error
 	group.Go(func() error {
-		found.story, untold = s.options.Waits.Story(ctx, askTimeout, ref.id, found.runID(), runs)
+		found.story, untold = s.options.Waits.Story(ctx, askTimeout, ref.id, last, runs)
 		return nil
 	})
-	if !found.open() {
+	if over {
 		group.Go(func() error {
-			outcome, err := s.options.Waits.Outcome(ctx, ref.id, found.runID())
+			outcome, err := s.options.Waits.Outcome(ctx, ref.id, last)
 			if found.endless = err; err == nil {
 				found.outcome = &outcome
 			}
