@@ -85,7 +85,7 @@ func (d *dialogue) run(ctx context.Context) error {
 	if err := d.look(ctx); err != nil {
 		return err
 	}
-	d.app.message(d.open.Message)
+	d.app.message(withoutOptions(d.open.Message))
 	for {
 		decision, err := d.ask(ctx)
 		if err != nil {
@@ -100,6 +100,15 @@ func (d *dialogue) run(ctx context.Context) error {
 		}
 		d.printf("  %v\n\n", err)
 	}
+}
+
+// withoutOptions leaves out the lines at the end of a message that are numbered below it.
+func withoutOptions(message string) string {
+	lines := strings.Split(strings.TrimRight(message, "\n"), "\n")
+	for len(lines) > 1 && strings.HasPrefix(lines[len(lines)-1], "  ") {
+		lines = lines[:len(lines)-1]
+	}
+	return strings.Join(lines, "\n")
 }
 
 // look asks the wait for its open question.
