@@ -46,6 +46,15 @@ func DecodeFetchSpec(data []byte) (FetchSpec, error) {
 	return spec, nil
 }
 
+// DecodeSubmitSpec reads the input of SubmitAndAwait as strictly as DecodeSpec reads a spec.
+func DecodeSubmitSpec(data []byte) (SubmitSpec, error) {
+	var spec SubmitSpec
+	if err := decodeStrictly("submit", data, MaxSubmitSpecBytes, &spec); err != nil {
+		return SubmitSpec{}, err
+	}
+	return spec, nil
+}
+
 // Canonical is the RFC 8785 form of a JSON value.
 func Canonical(data []byte) ([]byte, error) {
 	value := jsontext.Value(data).Clone()

@@ -173,6 +173,7 @@ const (
 	StatusCancelled  OutcomeStatus = "cancelled"
 	StatusExpired    OutcomeStatus = "expired"
 	StatusUnresolved OutcomeStatus = "unresolved"
+	StatusRefused    OutcomeStatus = "refused" // of submissions only: the provider took no job
 )
 
 // Notes of an outcome.

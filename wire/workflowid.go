@@ -18,6 +18,12 @@ func FetchWorkflowID(spec FetchSpec) string {
 	return "jobwait-fetch/" + job + "/" + EscapeSegment(spec.ResultName)
 }
 
+// SubmitWorkflowID is the one workflow id of submitting something: jobwait-submit/<provider>/<account>/<submission_id>, each
+// part escaped by EscapeSegment.
+func SubmitWorkflowID(provider, account, submissionID string) string {
+	return "jobwait-submit/" + EscapeSegment(provider) + "/" + EscapeSegment(account) + "/" + EscapeSegment(submissionID)
+}
+
 // EscapeSegment writes every byte outside A-Z a-z 0-9 - . _ ~ as %XX, so that the text is one segment of a path.
 func EscapeSegment(text string) string {
 	const hex = "0123456789ABCDEF"

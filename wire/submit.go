@@ -1,0 +1,155 @@
+package wire
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// WorkflowSubmitAndAwait is the workflow type of an action beside the wait: it submits a job, once as far as the provider
+// allows to know, and then has AwaitJob wait for it. One execution stands for one submission_id.
+const WorkflowSubmitAndAwait = "SubmitAndAwait"
+
+// The activities of a submission.
+const (
+	ActivityPrepareSubmission = "jobwait.PrepareSubmission"
+	ActivitySubmit            = "jobwait.Submit"
+	ActivityAwaitOwner        = "jobwait.AwaitOwner"
+)
+
+// MaxSubmitBodyBytes bounds the body of a submission, MaxSubmitSpecBytes the whole input of SubmitAndAwait.
+const (
+	MaxSubmitBodyBytes = 256 << 10
+	MaxSubmitSpecBytes = MaxSubmitBodyBytes + MaxSpecBytes
+)
+
+// SubmitSpec is the input of SubmitAndAwait: what to submit, and how to wait for what comes of it.
+type SubmitSpec struct {
+	// SubmissionID is the caller's own name of what is to be done (an order, a report of a day). It is part of the workflow id,
+	// so that the same thing is submitted by one execution only, and it is the operation_id of the wait. 1 to 256 characters.
+	// Required.
+	SubmissionID string `json:"submission_id"`
+	// Provider names the state table, whose submit.request says how to submit. Required.
+	Provider string `json:"provider"`
+	// Account is that of Spec. Required.
+	Account string `json:"account"`
+	// Params are the names the table declares, for the submission and for the wait. Those that the table reads from the answer
+	// are left out.
+	Params map[string]string `json:"params,omitempty"`
+	// CredentialRef names an entry of the worker's credentials, for the submission and for the wait.
+	CredentialRef string `json:"credential_ref,omitempty"`
+	// Body is the JSON object that is submitted, at most 256 KiB, without the idempotency key, which the worker puts where the
+	// table says. It stands in history: no secret belongs in it. Null: none.
+	Body json.RawMessage `json:"body,omitempty"`
+	// MaxSubmitRequests is how many requests may leave to submit it, repetitions and what people decide included. 1 to 100.
+	// 0: 3.
+	MaxSubmitRequests int `json:"max_submit_requests,omitempty"`
+	// SubmitBy is until when it must be submitted; after the workflow's start and not after wait.deadline_at. Null:
+	// wait.deadline_at.
+	SubmitBy *time.Time `json:"submit_by,omitempty"`
+	// OfferResubmit asks people whether to submit once more when the provider says that the job failed or expired. False: the
+	// operation then ends as the wait did.
+	OfferResubmit bool `json:"offer_resubmit,omitempty"`
+	// Wait is how the job is waited for. Required.
+	Wait SubmitWait `json:"wait"`
+}
+
+// SubmitWait is what a Spec says about the wait and not about the job. Its fields are those of Spec.
+type SubmitWait struct {
+	DeadlineAt           time.Time          `json:"deadline_at"`
+	BusinessDeadlineAt   *time.Time         `json:"business_deadline_at,omitempty"`
+	ProviderExpiresAt    *time.Time         `json:"provider_expires_at,omitempty"`
+	MaxStatusRequests    int                `json:"max_status_requests"`
+	MaxTransportFailures int                `json:"max_transport_failures"`
+	MaxRateLimited       *int               `json:"max_rate_limited,omitempty"`
+	ExpectedStates       []string           `json:"expected_states,omitempty"`
+	AcceptPartial        bool               `json:"accept_partial,omitempty"`
+	Schedule             Schedule           `json:"schedule,omitzero"`
+	Escalation           EscalationSettings `json:"escalation,omitzero"`
+}
+
+// Idempotency says how a provider recognises a submission that was sent before.
+type Idempotency string
+
+// The kinds of idempotency that tables know.
+const (
+	IdempotencyNone     Idempotency = "none"      // read that there is none
+	IdempotencyUnknown  Idempotency = "unknown"   // nothing is documented: treated as none
+	IdempotencyHeader   Idempotency = "header"    // a key in a header
+	IdempotencyBody     Idempotency = "body"      // a key in a field of the body
+	IdempotencyQuery    Idempotency = "query"     // a key in the query
+	IdempotencyClientID Idempotency = "client_id" // the caller chooses the job's id
+)
+
+// Repeatable reports whether the same submission may be sent again with its key.
+func (i Idempotency) Repeatable() bool {
+	switch i {
+	case IdempotencyHeader, IdempotencyBody, IdempotencyQuery, IdempotencyClientID:
+		return true
+	case IdempotencyNone, IdempotencyUnknown:
+		return false
+	default:
+		return false
+	}
+}
+
+// SubmitOutcome is the result of SubmitAndAwait.
+type SubmitOutcome struct {
+	// Status is that of the wait, StatusRefused where the provider took no job, or StatusUnresolved where it is not known
+	// whether there is one.
+	Status OutcomeStatus `json:"status"`
+	// Reason is the wait's, or why nothing was waited for. Empty for a plain success.
+	Reason    Reason `json:"reason"`
+	Detail    string `json:"detail"`
+	Undecided bool   `json:"undecided"`
+	DecidedBy string `json:"decided_by"`
+
+	SubmissionID string `json:"submission_id"`
+	Provider     string `json:"provider"`
+	Account      string `json:"account"`
+	// ProviderJobID and StatusURL are what the provider, or a person who attached the job, said of it. Empty: no job is known.
+	ProviderJobID string `json:"provider_job_id"`
+	StatusURL     string `json:"status_url"`
+	// WaitWorkflowID is that of the job's wait; empty when there is none.
+	WaitWorkflowID string `json:"wait_workflow_id"`
+	// Owner is the wait that owned the job already, whose outcome is then Wait. Null: the job is this operation's own.
+	Owner *Owner `json:"owner,omitempty"`
+	// Result has the references of the result, by the names of the table: the wait's, or those of a submission that was answered
+	// with a finished job.
+	Result map[string]string `json:"result"`
+	// Wait is the outcome of the wait. Null: there is none, or the owner's is not known.
+	Wait *Outcome `json:"wait,omitempty"`
+
+	// Fingerprint identifies what was submitted: "sha256:" and the hash of the canonical request without credential and key.
+	Fingerprint string `json:"fingerprint"`
+	// Idempotency is the table's kind, IdempotencyKey the key of the last generation; empty where there is none.
+	Idempotency    Idempotency `json:"idempotency"`
+	IdempotencyKey string      `json:"idempotency_key"`
+	// Generation counts from 1; each resubmit that a person decided is one more. Before are the ones it replaced.
+	Generation int                 `json:"generation"`
+	Before     []EarlierSubmission `json:"before,omitempty"`
+	// SubmitRequestsUsed counts the requests that may have left, over all generations.
+	SubmitRequestsUsed int `json:"submit_requests_used"`
+
+	OpenedAt     time.Time `json:"opened_at"`
+	ClosedAt     time.Time `json:"closed_at"`
+	AuditEntries int       `json:"audit_entries"`
+	AuditHead    string    `json:"audit_head"`
+}
+
+// Owner is the wait that owns a job.
+type Owner struct {
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id"`
+	// OperationID is the owner's; empty where it is not known.
+	OperationID string `json:"operation_id"`
+}
+
+// EarlierSubmission is a generation that a person replaced by another.
+type EarlierSubmission struct {
+	Generation int `json:"generation"`
+	// ProviderJobID is empty where it was not known whether there was a job.
+	ProviderJobID string        `json:"provider_job_id"`
+	Status        OutcomeStatus `json:"status"`
+	Reason        Reason        `json:"reason"`
+	DecidedBy     string        `json:"decided_by"`
+}
