@@ -112,7 +112,7 @@ type Lane struct {
 	hold   hold
 	// tail is where the queue ends: the first slot that nobody has.
 	tail time.Time
-	// free is when the rate allows the next request to leave, however it came to its slot.
+	// free is when the next request could leave if all that have left had kept the rate, however they came to their slots.
 	free     time.Time
 	left     time.Time
 	underWay int
@@ -201,8 +201,8 @@ func (l *Lane) atSlot(now time.Time, r Request) Verdict {
 		return l.comeBack(now, r, l.queueCause())
 	case l.hold.capped && l.hold.probe.After(now):
 		return l.behindProbe(now, r)
-	case l.limits.Rate > 0 && l.free.Sub(now) > l.play():
-		return l.again(now, r, l.free, Rate)
+	case l.free.Sub(now) > play:
+		return l.again(now, r, l.free.Add(-play), Rate)
 	case l.limits.Concurrent > 0 && l.underWay >= l.limits.Concurrent:
 		return l.again(now, r, now.Add(max(l.takes/2, 10*time.Millisecond)), Concurrency)
 	default:
@@ -275,10 +275,9 @@ func (l *Lane) spacing(now time.Time) time.Duration {
 
 const slowestReturn = time.Second / 4
 
-// play is how much too early a request may leave, so that a late one does not make all behind it late.
-func (l *Lane) play() time.Duration {
-	return min(time.Duration(float64(time.Second)/l.limits.Rate)/4, 50*time.Millisecond)
-}
+// play is how far requests may be ahead of the rate. Their slots keep them apart; but they may have been given by several
+// processes, and come to any of them.
+const play = time.Second
 
 func (r Request) tooLate(at time.Time) bool { return !r.By.IsZero() && !at.Before(r.By) }
 

@@ -27,7 +27,7 @@ func Backoff(base, most int) wire.Schedule {
 func specOf(w Wait, schedule wire.Schedule) wire.Spec {
 	return wire.Spec{
 		OperationID: w.ID(), Provider: "simulated", Account: "simulated", ProviderJobID: w.ID(),
-		DeadlineAt: w.Deadline, MaxStatusRequests: w.Budget, MaxTransportFailures: 1, Schedule: schedule,
+		DeadlineAt: w.Deadline, MaxStatusRequests: w.Budget, MaxTransportFailures: max(w.Failures, 1), Schedule: schedule,
 		// Nobody is asked: a wait that reaches a limit ends there, as those of the other schedules do.
 		Escalation: wire.EscalationSettings{EscalateOn: []wire.Reason{}},
 	}
@@ -59,7 +59,10 @@ func (c *core) Answered(now time.Time, answer Answer) {
 		Answer: wire.AnswerRead, HTTPStatus: 200, SentAt: &now, ReceivedAt: &now,
 		Job: &wire.JobFact{RawState: "running", Category: wire.CategoryPending},
 	}
-	if answer.Done {
+	switch {
+	case answer.Limited:
+		seen.Answer, seen.HTTPStatus, seen.Job = wire.AnswerRateLimited, 429, nil
+	case answer.Done:
 		seen.Job = &wire.JobFact{RawState: "succeeded", Category: wire.CategorySuccess}
 	}
 	if answer.RetryAfter > 0 {

@@ -27,6 +27,8 @@ type Wait struct {
 	Deadline time.Time
 	// Budget is how many requests may be sent.
 	Budget int
+	// Failures is how many answers may be failures; 0: one ends the wait.
+	Failures int
 }
 
 // ID names the wait. Waits of other seeds have other names, and so other draws.
@@ -65,6 +67,8 @@ const (
 type Answer struct {
 	// Done says that the job has ended.
 	Done bool
+	// Limited says that it is a 429.
+	Limited bool
 	// RetryAfter is how long the provider asks to be left alone; 0: it says nothing.
 	RetryAfter time.Duration
 }
