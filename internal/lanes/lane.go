@@ -202,7 +202,7 @@ func (l *Lane) atSlot(now time.Time, r Request) Verdict {
 	case l.hold.capped && l.hold.probe.After(now):
 		return l.behindProbe(now, r)
 	case l.free.Sub(now) > play:
-		return l.again(now, r, l.free.Add(-play), Rate)
+		return l.keepPace(now, r, l.free.Add(-play))
 	case l.limits.Concurrent > 0 && l.underWay >= l.limits.Concurrent:
 		return l.again(now, r, now.Add(max(l.takes/2, 10*time.Millisecond)), Concurrency)
 	default:
@@ -223,6 +223,19 @@ func (l *Lane) behindProbe(now time.Time, r Request) Verdict {
 		return l.queue(now, r, now.Add(2*longestSleep), Probe)
 	}
 	return l.queue(now, r, l.hold.probe, Probe)
+}
+
+// keepPace has a request whose slot has come wait until those before it are far enough ahead. Its slot stands, however often it
+// has to come back: a new one would be taken from others.
+func (l *Lane) keepPace(now time.Time, r Request, at time.Time) Verdict {
+	switch {
+	case r.tooLate(at):
+		return Verdict{Do: Refuse, Cause: Rate, Until: at}
+	case r.Slept+at.Sub(now) <= longestSleep:
+		return Verdict{Do: Sleep, For: at.Sub(now), Ticket: r.Ticket, Cause: Rate, Until: at}
+	}
+	r.Ticket.Times++
+	return Verdict{Do: Back, For: max(at.Sub(now)-longestSleep, leastBack), Ticket: r.Ticket, Cause: Rate, Until: at}
 }
 
 // again has a request try once more soon, or come back if it has done that for long enough.
@@ -275,9 +288,9 @@ func (l *Lane) spacing(now time.Time) time.Duration {
 
 const slowestReturn = time.Second / 4
 
-// play is how far requests may be ahead of the rate. Their slots keep them apart; but they may have been given by several
-// processes, and come to any of them.
-const play = time.Second
+// play is how far requests may be ahead of the rate, so that a moment in which nobody left can be made up for: a quarter of a
+// second's worth in any second.
+const play = time.Second / 4
 
 func (r Request) tooLate(at time.Time) bool { return !r.By.IsZero() && !at.Before(r.By) }
 

@@ -342,8 +342,8 @@ func serve(t *rapid.T, lane *lanes.Lane, limits lanes.Limits, queue trips) {
 		}
 	}
 	for i := range left {
-		for n := 1; limits.Rate > 0 && n <= i; n++ { // one second's worth may be ahead of the rate, and the one that began it
-			least := time.Duration(float64(n-1)*float64(time.Second)/limits.Rate) - time.Second
+		for n := 1; limits.Rate > 0 && n <= i; n++ { // a quarter of a second's worth may be ahead of the rate
+			least := time.Duration(float64(n)*float64(time.Second)/limits.Rate) - time.Second/4
 			require.GreaterOrEqual(t, left[i].Sub(left[i-n]), least-time.Millisecond)
 		}
 	}
