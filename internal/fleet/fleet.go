@@ -21,7 +21,7 @@ import (
 
 // Options say what is looked at.
 type Options struct {
-	// Waits start together, and share Workers and one provider.
+	// Waits have their first requests due in the same second, and share Workers and one provider.
 	Waits, Workers int
 	// Rate is how many requests may leave in a second, all workers together; 0: as many as come.
 	Rate float64
@@ -78,8 +78,13 @@ type fleet struct {
 	dir      string
 	progress io.Writer
 	workers  []*worker
-	report   Report
+	// first is when the first request of every wait is due.
+	first  time.Time
+	report Report
 }
+
+// startPatience is what a busy server may take to start one wait, of 64 at a time.
+const startPatience = 60 * time.Millisecond
 
 // Run looks at one fleet. It ends what it started, and is given up with the context.
 func Run(ctx context.Context, options Options, progress io.Writer) (*Report, error) {
@@ -129,12 +134,16 @@ func (f *fleet) look(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
+	f.first = began.Add(time.Duration(f.Waits)*startPatience + time.Second)
 	if err := f.start(ctx); err != nil {
 		return err
 	}
 	f.report.Started = time.Since(began)
 	f.tell("%d waits started within %s", f.Waits, f.report.Started.Round(time.Millisecond))
-	if err := f.count(ctx, "started together", began); err != nil || f.Outage == 0 {
+	if time.Now().After(f.first) {
+		return fmt.Errorf("fleet: the server took longer than %s to start %d waits; their first requests are not due together", f.first.Sub(began), f.Waits)
+	}
+	if err := f.count(ctx, "due together", began); err != nil || f.Outage == 0 {
 		return err
 	}
 	if err := f.dismiss(); err != nil {
@@ -168,7 +177,8 @@ func (f *fleet) spec(i int) wire.Spec {
 	seconds := int(f.Interval / time.Second)
 	spec.DeadlineAt = time.Now().Add(24 * time.Hour)
 	spec.MaxStatusRequests, spec.MaxTransportFailures = 100_000, 1000
-	spec.Schedule = wire.Schedule{BaseDelaySeconds: &seconds, MaxDelaySeconds: &seconds}
+	initial := max(int(time.Until(f.first)/time.Second), 0)
+	spec.Schedule = wire.Schedule{InitialDelaySeconds: &initial, BaseDelaySeconds: &seconds, MaxDelaySeconds: &seconds}
 	return spec
 }
 

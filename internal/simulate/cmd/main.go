@@ -36,8 +36,8 @@ func run(args []string, stderr io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("simulate", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&o.docs, "docs", "docs", "folder of schedules.md and its plots")
-	flags.StringVar(&o.only, "only", "", "write this one table: results, gains, mistold, fleets or returns")
+	flags.StringVar(&o.docs, "docs", "docs", "folder of schedules.md with its plots, and of fleets.md")
+	flags.StringVar(&o.only, "only", "", "write this one table: results, gains, mistold, fleets, returns, crowds or throttles")
 	flags.IntVar(&o.jobs, "jobs", 10_000, "waits of each comparison")
 	flags.IntVar(&o.pool, "pool", 10_000, "waits from which fleets of 50 and 1,000 are taken, a multiple of 1,000")
 	flags.Uint64Var(&o.seed, "seed", 1, "seed of durations and draws")
@@ -50,19 +50,15 @@ func run(args []string, stderr io.Writer) error {
 	return o.write(stderr)
 }
 
+// write makes the tables anew, or the one that is wanted, each in its page.
 func (o options) write(progress io.Writer) error {
-	path := filepath.Join(o.docs, "schedules.md")
-	page, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
 	studies := sync.OnceValue(func() []simulate.Study { return o.studies(progress, o.setting().Study) })
-	text, written := string(page), 0
+	pages, written := map[string]string{}, 0
 	for _, block := range o.blocks(progress, studies) {
 		if o.only != "" && o.only != block.name {
 			continue
 		}
-		if text, err = simulate.Replace(text, block.name, block.text()); err != nil {
+		if err := o.replace(pages, block); err != nil {
 			return err
 		}
 		written++
@@ -70,36 +66,50 @@ func (o options) write(progress io.Writer) error {
 	switch {
 	case written == 0:
 		return fmt.Errorf("-only %q: there is no such table", o.only)
-	case o.only != "":
-		return o.save(map[string]string{"schedules.md": text})
+	case o.only == "":
+		pages["schedules-cost.svg"], pages["schedules-load.svg"] = simulate.CostFigure(studies()), simulate.LoadFigure(o.seed)
 	}
-	return o.save(map[string]string{
-		"schedules.md": text, "schedules-cost.svg": simulate.CostFigure(studies()), "schedules-load.svg": simulate.LoadFigure(o.seed),
-	})
+	return o.save(pages)
 }
 
-// block is a table of the page by its name.
+// replace puts a table into its page, which is read when the first of its tables comes.
+func (o options) replace(pages map[string]string, block block) (err error) {
+	if _, ok := pages[block.page]; !ok {
+		data, err := os.ReadFile(filepath.Join(o.docs, block.page))
+		if err != nil {
+			return err
+		}
+		pages[block.page] = string(data)
+	}
+	pages[block.page], err = simulate.Replace(pages[block.page], block.name, block.text())
+	return err
+}
+
+// block is a table by its page and its name.
 type block struct {
-	name string
-	text func() string
+	page, name string
+	text       func() string
 }
 
 func (o options) blocks(progress io.Writer, studies func() []simulate.Study) []block {
+	const schedules, fleets = "schedules.md", "fleets.md"
 	return []block{
-		{"results", func() string { return simulate.ResultTables(studies()) }},
-		{"gains", func() string {
+		{schedules, "results", func() string { return simulate.ResultTables(studies()) }},
+		{schedules, "gains", func() string {
 			if o.only != "" {
 				return simulate.GainTable(o.studies(progress, o.setting().StudyFrontiers))
 			}
 			return simulate.GainTable(studies())
 		}},
-		{"mistold", o.mistold},
-		{"fleets", func() string { return simulate.HerdTable(o.herds(progress)) }},
-		{"returns", func() string {
+		{schedules, "mistold", o.mistold},
+		{schedules, "fleets", func() string { return simulate.HerdTable(o.herds(progress)) }},
+		{schedules, "returns", func() string {
 			return simulate.ReturnTable(simulate.Returns(
 				1000, o.seed, 30, 3*time.Second, 8*time.Second, 20*time.Second, time.Minute, 10*time.Minute,
 			))
 		}},
+		{fleets, "crowds", func() string { return simulate.CrowdTable(o.crowds(progress)) }},
+		{fleets, "throttles", func() string { return simulate.ThrottleTable(simulate.Throttles(), o.seed) }},
 	}
 }
 
@@ -142,6 +152,16 @@ func (o options) herds(progress io.Writer) []simulate.Herd {
 		herds = append(herds, fleet.Measure(o.pool, o.seed, 50, 1000)...)
 	}
 	return herds
+}
+
+// crowds share the lanes of their workers.
+func (o options) crowds(progress io.Writer) []simulate.CrowdRow {
+	var rows []simulate.CrowdRow
+	for _, crowd := range simulate.Crowds() {
+		fmt.Fprintf(progress, "playing: %d waits, %d workers, %s\n", crowd.Waits, crowd.Processes, crowd.Name)
+		rows = append(rows, crowd.Measure(o.pool/1000, o.seed))
+	}
+	return rows
 }
 
 func (o options) save(files map[string]string) error {

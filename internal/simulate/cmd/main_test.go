@@ -14,6 +14,8 @@ func TestWrongUse(t *testing.T) {
 		"-jobs 0":        {"-jobs", "0"},
 		"not defined":    {"-colour", "red"},
 		"/schedules.md:": {"-docs", t.TempDir()},
+		"/fleets.md:":    {"-docs", t.TempDir(), "-only", "crowds"},
+		`-only "all"`:    {"-only", "all"},
 	} {
 		require.ErrorContains(t, run(args, io.Discard), want)
 	}
