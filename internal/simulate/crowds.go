@@ -130,7 +130,8 @@ func Throttles() []Crowd {
 			processes int
 			limits    lanes.Limits
 		}{
-			{"nobody is held back", 1, lanes.Limits{}}, {"held back, one worker", 1, lanes.Limits{MaxHold: longestHold}},
+			{"nobody is held back", 1, lanes.Limits{}},
+			{"held back, one worker", 1, lanes.Limits{MaxHold: longestHold}},
 			{"held back, four workers", 4, lanes.Limits{MaxHold: longestHold}},
 			{"and a rate of 18/s", 1, lanes.Limits{MaxHold: longestHold, Rate: provider.rate}},
 		} {

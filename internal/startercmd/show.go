@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/jobwait/jobwait/internal/waits"
@@ -21,7 +22,7 @@ func (a *app) showCommand() *cobra.Command {
 		Use:   "show",
 		Short: "show how a wait stands, or how it ended",
 		Long: `Show asks a wait for its state, limits, usage and open escalation, or shows the outcome of one that has ended.
-With --json: workflow_id, run_id, open, and operation (what the query "operation" answers) or outcome.`,
+With --json: workflow_id, run_id, open, and operation (what the query "operation" answers) with held_back, or outcome.`,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return a.withWait(command.Context(), &id, func(ctx context.Context, s *server, workflowID string) error {
 				return a.show(ctx, s, workflowID, id.escalation(), asJSON)
@@ -42,6 +43,8 @@ type shown struct {
 	Outcome    *wire.Outcome       `json:"outcome,omitempty"`
 	// Telling is what the last attempt to tell people came to, where it is being tried again.
 	Telling string `json:"telling,omitempty"`
+	// HeldBack is until when and why the request under way is held back; empty: it is not.
+	HeldBack string `json:"held_back,omitempty"`
 }
 
 // show says so when the escalation that was named, if one was, is not the open one.
@@ -91,7 +94,7 @@ func (s *server) look(ctx context.Context, info *client.WorkflowExecutionDescrip
 		return seen, err
 	}
 	view, err := ask[wire.OperationView](ctx, s, seen.WorkflowID, seen.RunID, wire.QueryOperation)
-	seen.Operation, seen.Telling = &view, telling(info)
+	seen.Operation, seen.Telling, seen.HeldBack = &view, telling(info), heldBack(info)
 	return seen, explainAsking(err, info.TaskQueueName)
 }
 
@@ -100,6 +103,18 @@ func telling(info *client.WorkflowExecutionDescription) string {
 	for _, pending := range info.RawResponse.GetPendingActivities() {
 		if failure := pending.GetLastFailure(); pending.GetActivityType().GetName() == wire.ActivityNotify && failure != nil {
 			return fmt.Sprintf("%s; attempt %d", failure.GetMessage(), pending.GetAttempt())
+		}
+	}
+	return ""
+}
+
+// heldBack is what the server says of a request that comes back later. The wait itself does not know.
+func heldBack(info *client.WorkflowExecutionDescription) string {
+	for _, activity := range info.RawResponse.GetPendingActivities() {
+		failure := activity.GetLastFailure()
+		waiting := activity.GetState() == enumspb.PENDING_ACTIVITY_STATE_SCHEDULED
+		if waiting && failure.GetApplicationFailureInfo().GetType() == wire.ErrorHeldBack {
+			return failure.GetMessage()
 		}
 	}
 	return ""
@@ -144,7 +159,11 @@ func writeOperation(to io.Writer, seen shown) error {
 	if business := view.Limits.BusinessDeadlineAt; business != nil {
 		f.add("no use after", "%s", stamp(*business))
 	}
-	f.add("next", "%s", next(*view))
+	if seen.HeldBack != "" {
+		f.add("next", "%s", seen.HeldBack)
+	} else {
+		f.add("next", "%s", next(*view))
+	}
 	f.add("messages", "%s", noticeText(seen))
 	if rule := view.Approval; rule != "" && rule != wire.ApprovalNone {
 		f.add("approval", "%s", rule)
