@@ -99,7 +99,11 @@ func (s *stay) ticket(now time.Time) lanes.Ticket {
 	if s.held.Times == 0 || s.held.Slot == nil {
 		return lanes.Ticket{}
 	}
-	return lanes.Ticket{Slot: s.local(now, *s.held.Slot), Times: s.held.Times}
+	ticket := lanes.Ticket{Slot: s.local(now, *s.held.Slot), Times: s.held.Times}
+	if s.held.NotBefore != nil {
+		ticket.NotBefore = s.local(now, *s.held.NotBefore)
+	}
+	return ticket
 }
 
 // local and server turn times of one clock into those of the other, at this moment.
@@ -125,7 +129,10 @@ func (a *Activities) holdBack(ctx context.Context, ready cleared, s *stay, now t
 		held.Since = s.server(now, s.since).Truncate(time.Millisecond)
 	}
 	held.Times++
-	held.Cause, held.Slot = wire.HoldCause(verdict.Cause), &slot
+	held.Cause, held.Slot, held.NotBefore = wire.HoldCause(verdict.Cause), &slot, nil
+	if end := verdict.Ticket.NotBefore; !end.IsZero() {
+		held.NotBefore = new(s.server(now, end))
+	}
 	activity.RecordHeartbeat(context.WithoutCancel(ctx), held) // a worker that stops has to tell it as well
 	count(ctx, "jobwait_held_back", ready.table.Provider(), string(verdict.Cause))
 	a.gaugeHolds(ctx, now)
@@ -201,7 +208,7 @@ func (s *stay) heldBack() *wire.HeldBack {
 		return nil
 	}
 	held := s.held
-	held.Slot = nil
+	held.Slot, held.NotBefore = nil, nil
 	return &held
 }
 

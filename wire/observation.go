@@ -89,6 +89,9 @@ type HeldBack struct {
 	Cause HoldCause `json:"cause"`
 	// Slot is when it may leave. It is set while the request waits, in the heartbeat of its activity, and in no result.
 	Slot *time.Time `json:"slot,omitempty"`
+	// NotBefore is until when the provider wants to be left alone, as far as whoever held the request back knew. It is set
+	// where Slot is. Null: nobody held it back for the provider's sake.
+	NotBefore *time.Time `json:"not_before,omitempty"`
 }
 
 // HoldCause says why a request is held back.

@@ -47,6 +47,9 @@ const (
 type Ticket struct {
 	// Slot is when it may leave.
 	Slot time.Time
+	// NotBefore is the end of the hold that it was held back by, which no lane shortens: who gets it early, as a process that
+	// was not there, knows of the hold by this alone. Zero: by none.
+	NotBefore time.Time
 	// Times is how often it was held back.
 	Times int
 }
@@ -133,6 +136,7 @@ func (l *Lane) Ask(now time.Time, r Request) Verdict {
 	case r.Exempt:
 		return l.leave(now)
 	case now.Before(l.hold.until) && r.Ticket.Slot.Before(l.hold.until):
+		r.Ticket.NotBefore = l.hold.until
 		return l.queue(now, r, l.hold.until, l.hold.cause)
 	case !r.Ticket.none() && !late:
 		return l.atSlot(now, r)
@@ -197,7 +201,7 @@ const lastMoment = 10 * time.Second
 // atSlot lets a request go whose slot has come, if nothing else stands in its way.
 func (l *Lane) atSlot(now time.Time, r Request) Verdict {
 	switch slot := r.Ticket.Slot; {
-	case slot.After(now) && !l.skips(now, slot):
+	case slot.After(now) && !l.skips(now, r.Ticket):
 		return l.comeBack(now, r, l.queueCause())
 	case l.hold.capped && l.hold.probe.After(now):
 		return l.behindProbe(now, r)
@@ -212,9 +216,9 @@ func (l *Lane) atSlot(now time.Time, r Request) Verdict {
 
 // skips reports whether a slot far ahead need not be waited for, because the queue before it is gone. Who comes back for its
 // last second has been sent away until then, maybe by another process, which knew why.
-func (l *Lane) skips(now, slot time.Time) bool {
+func (l *Lane) skips(now time.Time, t Ticket) bool {
 	l.forgetPhantoms(now)
-	return l.tail.IsZero() && slot.Sub(now) > 2*longestSleep
+	return l.tail.IsZero() && t.Slot.Sub(now) > 2*longestSleep && !now.Before(t.NotBefore)
 }
 
 // behindProbe waits for what a probe is answered, unless that may come too late.

@@ -47,7 +47,7 @@ func TestRetryAfterHoldsTheOthersBack(t *testing.T) {
 	first := lane.Ask(at(time.Second), lanes.Request{Wait: "b"})
 	require.Equal(t, lanes.Verdict{
 		Do: lanes.Back, For: until.Sub(at(2 * time.Second)), Cause: lanes.RateLimited, Until: until,
-		Ticket: lanes.Ticket{Slot: until, Times: 1},
+		Ticket: lanes.Ticket{Slot: until, NotBefore: until, Times: 1},
 	}, first)
 	second := lane.Ask(at(2*time.Second), lanes.Request{Wait: "c"})
 	require.Equal(t, until.Add(time.Second/4), second.Ticket.Slot)
@@ -242,6 +242,26 @@ func TestATicketHoldsInAnotherProcess(t *testing.T) {
 	early := there.Ask(ticket.Slot.Add(-900*time.Millisecond), lanes.Request{Ticket: ticket})
 	require.Equal(t, lanes.Sleep, early.Do)
 	require.Equal(t, lanes.Go, there.Ask(ticket.Slot, lanes.Request{Ticket: early.Ticket, Slept: early.For}).Do)
+}
+
+// A server may hand out a request too early, to a process that has seen nothing of the hold: the ticket keeps it away. Once the
+// hold is over, the queue that the request stood in may be skipped where it is gone.
+func TestATicketComesTooEarlyToAnotherProcess(t *testing.T) {
+	t.Parallel()
+	here, there := holding(), holding()
+	told(here, start, limited(time.Minute))
+	for range 39 {
+		here.Ask(at(time.Second), lanes.Request{})
+	}
+	ticket := here.Ask(at(time.Second), lanes.Request{}).Ticket
+	over := at(100*time.Millisecond + time.Minute)
+	require.Equal(t, over, ticket.NotBefore)
+	require.Greater(t, ticket.Slot.Sub(over), 5*time.Second)
+	early := there.Ask(over.Add(-7*time.Second), lanes.Request{Ticket: ticket})
+	require.Equal(t, lanes.Back, early.Do)
+	require.Equal(t, ticket.Slot, early.Ticket.Slot)
+	require.Equal(t, lanes.Back, there.Ask(over.Add(-time.Millisecond), lanes.Request{Ticket: early.Ticket}).Do)
+	require.Equal(t, lanes.Go, there.Ask(over, lanes.Request{Ticket: early.Ticket}).Do)
 }
 
 // A queue whose members have gone away does not delay those who come later.
