@@ -101,7 +101,7 @@ func (b *Bed) Spec(job string) wire.Spec {
 		OperationID: "op-" + job, Provider: "demo-export", Account: "acct-42", ProviderJobID: job,
 		StatusURL: b.Provider.StatusURL(job), CredentialRef: "demo",
 		DeadlineAt: time.Now().Add(10 * time.Minute), MaxStatusRequests: 12, MaxTransportFailures: 3,
-		Schedule: wire.Schedule{BaseDelaySeconds: &one, MaxDelaySeconds: &one, RequestTimeoutSeconds: new(2)},
+		Schedule: wire.Schedule{BaseDelaySeconds: &one, MaxDelaySeconds: &one, RequestTimeoutSeconds: new(10)},
 	}
 }
 
