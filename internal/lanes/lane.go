@@ -205,8 +205,8 @@ func (l *Lane) atSlot(now time.Time, r Request) Verdict {
 		return l.comeBack(now, r, l.queueCause())
 	case l.hold.capped && l.hold.probe.After(now):
 		return l.behindProbe(now, r)
-	case l.free.Sub(now) > play:
-		return l.keepPace(now, r, l.free.Add(-play))
+	case l.free.Sub(now) > l.play():
+		return l.keepPace(now, r, l.free.Add(-l.play()))
 	case l.limits.Concurrent > 0 && l.underWay >= l.limits.Concurrent:
 		return l.again(now, r, now.Add(max(l.takes/2, 10*time.Millisecond)), Concurrency)
 	default:
@@ -292,9 +292,16 @@ func (l *Lane) spacing(now time.Time) time.Duration {
 
 const slowestReturn = time.Second / 4
 
-// play is how far requests may be ahead of the rate, so that a moment in which nobody left can be made up for: a quarter of a
-// second's worth in any second.
-const play = time.Second / 4
+// play is how far requests may be ahead of the rate, so that a moment in which nobody left can be made up for: an eighth of a
+// second's worth in any second. Where that is less than a request there is nothing to make up for, and workers with less than
+// a request a second each stay at one each in any second.
+func (l *Lane) play() time.Duration {
+	const play = time.Second / 8
+	if l.limits.Rate*play.Seconds() < 1 {
+		return 0
+	}
+	return play
+}
 
 func (r Request) tooLate(at time.Time) bool { return !r.By.IsZero() && !at.Before(r.By) }
 

@@ -362,9 +362,17 @@ func serve(t *rapid.T, lane *lanes.Lane, limits lanes.Limits, queue trips) {
 		}
 	}
 	for i := range left {
-		for n := 1; limits.Rate > 0 && n <= i; n++ { // a quarter of a second's worth may be ahead of the rate
-			least := time.Duration(float64(n)*float64(time.Second)/limits.Rate) - time.Second/4
+		for n := 1; limits.Rate > 0 && n <= i; n++ { // an eighth of a second's worth may be ahead of the rate
+			least := time.Duration(float64(n)*float64(time.Second)/limits.Rate) - ahead(limits.Rate)
 			require.GreaterOrEqual(t, left[i].Sub(left[i-n]), least-time.Millisecond)
 		}
 	}
+}
+
+// ahead is how much earlier than at its rate a request may leave: where an eighth of a second is less than a request, not at all.
+func ahead(rate float64) time.Duration {
+	if rate < 8 {
+		return 0
+	}
+	return time.Second / 8
 }

@@ -19,7 +19,7 @@ func Crowds() []Crowd {
 		waits, processes int
 		rate             float64 // of each process
 	}{
-		{1000, 1, 0}, {1000, 1, 50}, {1000, 2, 25}, {50, 1, 0}, {50, 1, 2.5}, {50, 1, 2.4}, {50, 2, 1.2},
+		{1000, 1, 0}, {1000, 1, 50}, {1000, 2, 25}, {50, 1, 0}, {50, 1, 2.5}, {50, 1, 2.4}, {50, 2, 1.2}, {50, 2, 0.9},
 	} {
 		started := Crowd{
 			Name: "started together", Waits: c.waits, Processes: c.processes, Schedule: CoreAt(30), Interval: 30 * time.Second,
