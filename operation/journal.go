@@ -16,8 +16,16 @@ type journal struct {
 	n     int
 	text  []byte
 	words []string
-	// before is where the first entry goes on; last is the latest one.
-	before, last wire.Entry
+	// seq and head are of the entry before the first one, latest is what the next one is written against.
+	seq    int
+	head   string
+	latest against
+}
+
+// against is what an entry differs from: numbers of the one before, with times in milliseconds since 1970.
+type against struct {
+	at, deadline int64
+	used, most   int
 }
 
 // Words are few and short: names of this package and of a state table. Others stand in the text as they are.
@@ -29,33 +37,33 @@ const (
 // add takes an entry at the end. Its times are as exact as a millisecond, and it follows the one before without a gap.
 func (j *journal) add(e wire.Entry) {
 	if j.n == 0 {
-		j.before = wire.Entry{Seq: e.Seq - 1, Hash: e.Prev}
-		j.last = j.before
+		j.seq, j.head = e.Seq-1, e.Prev
 	}
-	j.number(e.At.UnixMilli() - j.last.At.UnixMilli())
+	at := e.At.UnixMilli()
+	j.number(at - j.latest.at)
 	j.word(string(e.Event))
 	j.word(e.RawState)
 	j.word(string(e.Category))
 	j.number(int64(e.HTTPStatus))
 	j.plain(e.ProviderRequestID)
-	j.moment(e.NextPollAt, e.At)
+	j.moment(e.NextPollAt, at)
 	j.word(string(e.DelaySource))
-	j.number(int64(e.StatusRequestsUsed - j.last.StatusRequestsUsed))
-	j.number(int64(e.MaxStatusRequests - j.last.MaxStatusRequests))
-	j.moment(e.DeadlineAt, deadlineOf(j.last))
+	j.number(int64(e.StatusRequestsUsed - j.latest.used))
+	j.number(int64(e.MaxStatusRequests - j.latest.most))
+	j.moment(e.DeadlineAt, j.latest.deadline)
 	j.word(e.Reason)
 	j.word(e.Detail)
 	j.plain(string(e.Decision))
 	j.word(e.TableDigest)
-	j.n, j.last = j.n+1, e
+	j.n, j.latest = j.n+1, againstOf(&e)
 }
 
-// deadlineOf is what the next entry's deadline is written against.
-func deadlineOf(e wire.Entry) time.Time {
-	if e.DeadlineAt == nil {
-		return e.At
+func againstOf(e *wire.Entry) against {
+	a := against{at: e.At.UnixMilli(), used: e.StatusRequestsUsed, most: e.MaxStatusRequests}
+	if a.deadline = a.at; e.DeadlineAt != nil {
+		a.deadline = e.DeadlineAt.UnixMilli()
 	}
-	return *e.DeadlineAt
+	return a
 }
 
 func (j *journal) number(n int64) { j.text = binary.AppendVarint(j.text, n) }
@@ -78,45 +86,47 @@ func (j *journal) word(text string) {
 }
 
 // moment writes 0 for none, or 1 and the distance.
-func (j *journal) moment(at *time.Time, from time.Time) {
+func (j *journal) moment(at *time.Time, from int64) {
 	if at == nil {
 		j.number(0)
 		return
 	}
 	j.number(1)
-	j.number(at.UnixMilli() - from.UnixMilli())
+	j.number(at.UnixMilli() - from)
 }
 
 // entries are all that were added, as they were.
 func (j *journal) entries() []wire.Entry {
 	all := make([]wire.Entry, 0, j.n)
-	last, from := j.before, journalReader{text: j.text, words: j.words}
-	for range j.n {
-		last = from.entry(last)
-		all = append(all, last)
+	from := journalReader{text: j.text, words: j.words, head: j.head}
+	for i := range j.n {
+		all = append(all, from.entry(j.seq+1+i))
 	}
 	return all
 }
 
 // journalReader reads what journal wrote, in the same order.
 type journalReader struct {
-	text  []byte
-	words []string
+	text   []byte
+	words  []string
+	head   string
+	latest against
 }
 
-func (r *journalReader) entry(last wire.Entry) wire.Entry {
-	e := wire.Entry{Seq: last.Seq + 1, Prev: last.Hash}
-	e.At = moved(last.At, r.number())
+func (r *journalReader) entry(seq int) wire.Entry {
+	e := wire.Entry{Seq: seq, Prev: r.head}
+	at := r.latest.at + r.number()
+	e.At = time.UnixMilli(at).UTC()
 	e.Event = wire.Event(r.word())
 	e.RawState = r.word()
 	e.Category = wire.Category(r.word())
 	e.HTTPStatus = int(r.number())
 	e.ProviderRequestID = r.plain()
-	e.NextPollAt = r.moment(e.At)
+	e.NextPollAt = r.moment(at)
 	e.DelaySource = wire.DelaySource(r.word())
-	e.StatusRequestsUsed = last.StatusRequestsUsed + int(r.number())
-	e.MaxStatusRequests = last.MaxStatusRequests + int(r.number())
-	e.DeadlineAt = r.moment(deadlineOf(last))
+	e.StatusRequestsUsed = r.latest.used + int(r.number())
+	e.MaxStatusRequests = r.latest.most + int(r.number())
+	e.DeadlineAt = r.moment(r.latest.deadline)
 	e.Reason = r.word()
 	e.Detail = r.word()
 	if decision := r.plain(); decision != "" {
@@ -124,11 +134,8 @@ func (r *journalReader) entry(last wire.Entry) wire.Entry {
 	}
 	e.TableDigest = r.word()
 	e.Hash = EntryHash(e)
+	r.head, r.latest = e.Hash, againstOf(&e)
 	return e
-}
-
-func moved(from time.Time, milliseconds int64) time.Time {
-	return time.UnixMilli(from.UnixMilli() + milliseconds).UTC()
 }
 
 func (r *journalReader) number() int64 {
@@ -157,10 +164,10 @@ func (r *journalReader) word() string {
 	return r.plain()
 }
 
-func (r *journalReader) moment(from time.Time) *time.Time {
+func (r *journalReader) moment(from int64) *time.Time {
 	if r.number() == 0 {
 		return nil
 	}
-	at := moved(from, r.number())
+	at := time.UnixMilli(from + r.number()).UTC()
 	return &at
 }

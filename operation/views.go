@@ -11,6 +11,15 @@ import (
 // Phase is what the wait is doing.
 func (o *Operation) Phase() wire.Phase { return o.rec.Phase }
 
+// Provider names the state table of the wait.
+func (o *Operation) Provider() string { return o.rec.Prepared.Spec.Provider }
+
+// AttributesRegistered reports whether search attributes may be upserted, as it was when the wait began.
+func (o *Operation) AttributesRegistered() bool { return o.rec.Prepared.AttributesRegistered }
+
+// StatusRequestsUsed is how many status requests were reserved, over all runs.
+func (o *Operation) StatusRequestsUsed() int { return o.rec.Counters.StatusRequestsUsed }
+
 // Escalation is the open escalation, or nil.
 func (o *Operation) Escalation() *wire.Escalation { return o.rec.Escalation }
 

@@ -111,13 +111,27 @@ func firstRunID(info *workflow.Info) string {
 	return info.OriginalRunID
 }
 
-// run is the one loop: take in what arrived in a fixed order, then do what the core says.
+// run is the one loop: carry out what there is to do, and pause.
 func (a *await) run() (*wire.Outcome, error) {
+	for {
+		pause, outcome, err := a.untilPause()
+		if outcome != nil || err != nil {
+			return outcome, err
+		}
+		if err := a.wait(pause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// untilPause takes in what arrived in a fixed order and does what the core says, until it says to wait or to end. A worker
+// keeps the stack of every open wait, so that what is done here is not below the place where a wait sleeps.
+func (a *await) untilPause() (operation.Wait, *wire.Outcome, error) {
 	for {
 		a.takeIn()
 		command := a.op.Next(workflow.Now(a.ctx))
 		if err := a.publish(); err != nil {
-			return nil, err
+			return operation.Wait{}, nil, err
 		}
 		switch command := command.(type) {
 		case operation.SendStatus:
@@ -130,13 +144,12 @@ func (a *await) run() (*wire.Outcome, error) {
 			a.learnKeys()
 		case operation.Wait:
 			if a.runIsLong() {
-				return nil, a.continueAsNew()
+				return operation.Wait{}, nil, a.continueAsNew()
 			}
-			if err := a.wait(command); err != nil {
-				return nil, err
-			}
+			return command, nil, nil
 		case operation.Close:
-			return a.close(command)
+			outcome, err := a.close(command)
+			return operation.Wait{}, outcome, err
 		}
 	}
 }
@@ -195,7 +208,7 @@ func (a *await) runIsLong() bool {
 	if a.op.InFlight() || a.op.Stopping() {
 		return false
 	}
-	polls := a.op.Record().Counters.StatusRequestsUsed - a.requestsBefore
+	polls := a.op.StatusRequestsUsed() - a.requestsBefore
 	entries, bytes := a.op.AuditOfRun()
 	long := polls >= pollsPerRun || entries >= entriesPerRun || bytes >= bytesPerRun ||
 		workflow.GetInfo(a.ctx).GetContinueAsNewSuggested()

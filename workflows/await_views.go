@@ -47,18 +47,17 @@ type published struct {
 // publish shows the wait to dashboards by search attributes: on a change of phase or of what waits for a person's answer, and
 // only where prepare found them registered, because an unregistered one would block the workflow.
 func (a *await) publish() error {
-	record := a.op.Record()
-	shown := published{phase: record.Phase}
+	shown := published{phase: a.op.Phase()}
 	if open := a.op.Question(); open != nil {
 		shown.question = open.ID
 	}
-	if shown == a.shown || !record.Prepared.AttributesRegistered {
+	if shown == a.shown || !a.op.AttributesRegistered() {
 		return nil
 	}
 	a.shown = shown
 	return workflow.UpsertTypedSearchAttributes(a.ctx,
-		attributeProvider.ValueSet(record.Prepared.Spec.Provider),
-		attributePhase.ValueSet(string(record.Phase)),
+		attributeProvider.ValueSet(a.op.Provider()),
+		attributePhase.ValueSet(string(shown.phase)),
 		a.reasonUpdate(),
 		a.decideByUpdate(),
 	)
