@@ -111,27 +111,28 @@ func firstRunID(info *workflow.Info) string {
 	return info.OriginalRunID
 }
 
-// run is the one loop: carry out what there is to do, and pause.
+// run is the one loop: carry out what there is to do, and sleep. A worker keeps the stack of every wait that sleeps, so
+// that nothing large stands below that place.
 func (a *await) run() (*wire.Outcome, error) {
 	for {
-		pause, outcome, err := a.untilPause()
+		outcome, err := a.untilPause()
 		if outcome != nil || err != nil {
 			return outcome, err
 		}
-		if err := a.wait(pause); err != nil {
+		if err := workflow.Await(a.ctx, a.arrived); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// untilPause takes in what arrived in a fixed order and does what the core says, until it says to wait or to end. A worker
-// keeps the stack of every open wait, so that what is done here is not below the place where a wait sleeps.
-func (a *await) untilPause() (operation.Wait, *wire.Outcome, error) {
+// untilPause takes in what arrived in a fixed order and does what the core says. With neither outcome nor error there is
+// nothing to do but to sleep, until the alarm goes off or something arrives.
+func (a *await) untilPause() (*wire.Outcome, error) {
 	for {
 		a.takeIn()
 		command := a.op.Next(workflow.Now(a.ctx))
 		if err := a.publish(); err != nil {
-			return operation.Wait{}, nil, err
+			return nil, err
 		}
 		switch command := command.(type) {
 		case operation.SendStatus:
@@ -144,12 +145,12 @@ func (a *await) untilPause() (operation.Wait, *wire.Outcome, error) {
 			a.learnKeys()
 		case operation.Wait:
 			if a.runIsLong() {
-				return operation.Wait{}, nil, a.continueAsNew()
+				return nil, a.continueAsNew()
 			}
-			return command, nil, nil
+			a.pause(command)
+			return nil, nil //nolint:nilnil // neither means to sleep
 		case operation.Close:
-			outcome, err := a.close(command)
-			return operation.Wait{}, outcome, err
+			return a.close(command)
 		}
 	}
 }
@@ -180,14 +181,13 @@ func (a *await) requestExtension(payload []byte) (wire.ExtensionReply, *wire.Ref
 
 func (a *await) nudged(payload []byte) { a.op.Nudge(workflow.Now(a.ctx), payload) }
 
-// wait sleeps until the given time or until something arrives, whichever is first.
-func (a *await) wait(command operation.Wait) error {
+// pause makes ready to sleep until the given time or until something arrives, whichever is first.
+func (a *await) pause(command operation.Wait) {
 	a.describe()
 	if a.withdraw != nil && (command.Withdraw || a.outgrown()) {
 		a.withdraw()
 	}
 	a.alarm.set(a.ctx, command.Until, command.Summary)
-	return workflow.Await(a.ctx, a.arrived)
 }
 
 func (a *await) arrived() bool {

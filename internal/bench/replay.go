@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	historypb "go.temporal.io/api/history/v1"
@@ -12,7 +13,7 @@ import (
 	"github.com/jobwait/jobwait/waittest"
 )
 
-// replays is how often each history is replayed; the median counts.
+// replays is how often each history is replayed; the fastest counts, which nothing else on the machine has held up.
 const replays = 15
 
 // long are the waits whose histories are replayed. They poll every second while other phases run, one a side.
@@ -118,13 +119,13 @@ func replayed(s side, history *historypb.History) (float64, error) {
 	if s.role == roleBare {
 		options.Register = func(replayer worker.WorkflowReplayer) { registerBareLoop(replayer) }
 	}
-	var took []float64
+	fastest := math.Inf(1)
 	for range replays {
 		began := time.Now()
 		if err := waittest.Replay(history, options); err != nil {
 			return 0, err
 		}
-		took = append(took, milliseconds(time.Since(began)))
+		fastest = min(fastest, milliseconds(time.Since(began)))
 	}
-	return median(took), nil
+	return fastest, nil
 }
