@@ -51,7 +51,7 @@ func TestEveryPhaseRuns(t *testing.T) {
 	t.Parallel()
 	options := bench.Options{
 		Phases: []bench.Phase{bench.PhaseSaturation, bench.PhaseHalfLoad, bench.PhaseStarvation, bench.PhaseMemory},
-		Rounds: 1, Window: 6 * time.Second, Busy: 2, NewWaits: 3, Waiting: []int{2, 4},
+		Rounds: 1, Window: 10 * time.Second, Busy: 2, NewWaits: 3, Waiting: []int{2, 4},
 		DeepWaits: 2, DeepPolls: 3, Dir: t.TempDir(), Profile: true,
 	}
 

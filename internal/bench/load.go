@@ -15,8 +15,8 @@ const (
 	steadyPolls = 2
 	// warmUp bounds how long that may take.
 	warmUp = 5 * time.Minute
-	// halfInterval is the pause between polls at half load.
-	halfInterval = 4
+	// halfInterval is the mean pause between polls at half load, in seconds.
+	halfInterval = 6
 	// sampled is how many histories tell of timers.
 	sampled = 40
 )
@@ -68,7 +68,7 @@ func (b *bench) saturation(ctx context.Context) error {
 func (b *bench) half() int {
 	rate := b.saturated
 	if rate == 0 { // not measured in this run
-		rate = float64(b.options.Busy) / 2
+		rate = float64(b.options.Busy) / 4
 	}
 	return max(1, int(rate/2*halfInterval))
 }

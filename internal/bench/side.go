@@ -57,17 +57,20 @@ func (b *bench) startBare(ctx context.Context, queue, job string, interval int) 
 		bareWorkflow, bareInput{URL: b.provider.url(job), IntervalSeconds: interval})
 }
 
-// startWait starts a wait whose delays are all alike, as the bare loop's are: the first request at once, and then always
-// the interval, which is a minimum here. The backoff is the default one, so that a first request that is late does not wait
-// for a whole long interval once more.
+// startWait starts a wait that asks at once, and then as often as the bare loop on average: its delays are drawn between a
+// minimum and twice that, so the minimum is two thirds of the interval. It cannot be less than a second; waits with an interval
+// of one second ask every one to two. The backoff is the default one, so that a first request that is late does not wait for
+// a whole long interval once more.
 func (b *bench) startWait(ctx context.Context, queue, job string, interval int) (client.WorkflowRun, error) {
-	zero, base, timeout := 0, min(interval, usualBase), int(requestTimeout/time.Second)
+	zero, timeout := 0, int(requestTimeout/time.Second)
+	least := max(interval*2/3, 1)
+	base := min(least, usualBase)
 	spec := wire.Spec{
 		OperationID: "op-" + job, Provider: "demo-export", Account: "acct-42", ProviderJobID: job,
 		StatusURL: b.provider.url(job), CredentialRef: "demo",
 		DeadlineAt: time.Now().Add(24 * time.Hour).Truncate(time.Second), MaxStatusRequests: 100_000, MaxTransportFailures: 100,
 		Schedule: wire.Schedule{
-			InitialDelaySeconds: &zero, BaseDelaySeconds: &base, MaxDelaySeconds: &interval, MinDelaySeconds: &interval,
+			InitialDelaySeconds: &zero, BaseDelaySeconds: &base, MaxDelaySeconds: &least, MinDelaySeconds: &least,
 			RequestTimeoutSeconds: &timeout,
 		},
 	}
