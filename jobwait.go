@@ -2,8 +2,9 @@
 // Temporal workflow per job, instead of a polling loop.
 //
 // A team that runs Temporal registers everything in a worker of its own with NewPlugin, or runs the stock worker of this
-// module. A parent workflow waits with Await; any other Go program starts a wait with Start, and other languages start
-// the workflow wire.WorkflowAwaitJob with a JSON spec.
+// module. A parent workflow waits with Await; any other Go program starts a wait with Start, other languages start the
+// workflow wire.WorkflowAwaitJob with a JSON spec, and workflows of other namespaces call the Nexus service
+// wire.NexusService.
 //
 // The packages behind it: wire holds the spec, the outcome and every other name and type that lands in history;
 // activities says what a worker knows and reaches; statetables reads what providers answer; waittest tests waits.
@@ -31,7 +32,7 @@ type Options = activities.Options
 // transport failure.
 const DefaultStopTimeout = 45 * time.Second
 
-// NewPlugin makes a plugin that registers the workflow and its activities in a worker:
+// NewPlugin makes a plugin that registers the workflows, their activities and the Nexus service wire.NexusService in a worker:
 //
 //	worker.New(c, "my-queue", worker.Options{Plugins: []worker.Plugin{plugin}})
 //
@@ -64,6 +65,7 @@ func NewPlugin(options Options) (*temporal.SimplePlugin, error) {
 			}
 			workflows.Register(options.Registry)
 			acts.Register(options.Registry)
+			options.Registry.RegisterNexusService(nexusService(acts))
 			return nil
 		},
 	})

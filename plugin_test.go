@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nexus-rpc/sdk-go/nexus"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
@@ -42,7 +43,10 @@ func TestPluginRefusesWhatCannotWork(t *testing.T) {
 type names struct {
 	worker.Registry
 	workflows, activities []string
+	service               *nexus.Service
 }
+
+func (n *names) RegisterNexusService(service *nexus.Service) { n.service = service }
 
 func (n *names) RegisterWorkflowWithOptions(_ any, options workflow.RegisterOptions) {
 	n.workflows = append(n.workflows, options.Name)
@@ -64,6 +68,8 @@ func TestPluginRegistersEverythingWhenTheWorkerStarts(t *testing.T) {
 		wire.ActivityPrepare, wire.ActivityPollStatus, wire.ActivityCancelAtProvider, wire.ActivityNotify, wire.ActivityTrustedKeys,
 		wire.ActivityFetchResult,
 	}, registry.activities)
+	require.Equal(t, wire.NexusService, registry.service.Name)
+	require.NotNil(t, registry.service.Operation(wire.NexusOperationAwait))
 }
 
 func TestPluginLetsRequestsInFlightFinish(t *testing.T) {

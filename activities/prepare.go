@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"go.temporal.io/sdk/temporal"
 
@@ -17,19 +18,11 @@ import (
 // type wire.ErrorInvalidSpec, with one line that names the value, the rule and the way out; any other error is the
 // worker's or the server's trouble and may pass.
 func (a *Activities) Prepare(ctx context.Context, request wire.PrepareRequest) (wire.Prepared, error) {
-	spec, err := wire.DecodeSpec(request.Spec)
+	spec, prepared, err := a.read(request.Spec, request.StartedAt)
 	if err != nil {
-		return wire.Prepared{}, invalidSpec(err)
+		return wire.Prepared{}, err
 	}
-	known, err := a.know(spec)
-	if err != nil {
-		return wire.Prepared{}, invalidSpec(err)
-	}
-	prepared, err := operation.Prepare(spec, request.StartedAt, known)
-	if err == nil {
-		err = checkStart(request, spec)
-	}
-	if err != nil {
+	if err := checkStart(request, spec); err != nil {
 		return wire.Prepared{}, invalidSpec(err)
 	}
 	if prepared.Approval, err = a.checkCredential(ctx, spec); err != nil {
@@ -39,6 +32,34 @@ func (a *Activities) Prepare(ctx context.Context, request wire.PrepareRequest) (
 		return wire.Prepared{}, err
 	}
 	return a.look(ctx, request, prepared)
+}
+
+// CheckSpec says of a spec what Prepare would if the wait started at the given time, as far as it can be said before there is
+// a start: the same errors. It gives the spec as it was read.
+func (a *Activities) CheckSpec(ctx context.Context, data []byte, startedAt time.Time) (wire.Spec, error) {
+	spec, _, err := a.read(data, startedAt)
+	if err != nil {
+		return wire.Spec{}, err
+	}
+	_, err = a.checkCredential(ctx, spec)
+	return spec, err
+}
+
+// read decodes a spec and checks it against what this worker's tables and policy say.
+func (a *Activities) read(data []byte, startedAt time.Time) (wire.Spec, wire.Prepared, error) {
+	spec, err := wire.DecodeSpec(data)
+	if err != nil {
+		return wire.Spec{}, wire.Prepared{}, invalidSpec(err)
+	}
+	known, err := a.know(spec)
+	if err != nil {
+		return wire.Spec{}, wire.Prepared{}, invalidSpec(err)
+	}
+	prepared, err := operation.Prepare(spec, startedAt, known)
+	if err != nil {
+		return wire.Spec{}, wire.Prepared{}, invalidSpec(err)
+	}
+	return spec, prepared, nil
 }
 
 // invalidSpec is the error of a spec that cannot be run, in one line.

@@ -106,6 +106,32 @@ func (p *preparation) refused() string {
 	return application.Message()
 }
 
+// Whoever starts a wait may ask beforehand what Prepare will say.
+func TestCheckSpecSaysWhatPrepareSays(t *testing.T) {
+	t.Parallel()
+	for field, value := range map[string]any{
+		"accept_partial":      true, // which can be run
+		"max_status_requests": 0, "deadline_at": startedAt, "provider": "nobody", "credential_ref": "nobody", "status_url": "exports/1",
+	} {
+		t.Run(field, func(t *testing.T) {
+			t.Parallel()
+			p := newPreparation(t)
+			p.spec[field] = value
+			data, err := json.Marshal(p.spec)
+			require.NoError(t, err)
+			acts, err := New(p.options)
+			require.NoError(t, err)
+			spec, early := acts.CheckSpec(t.Context(), data, startedAt)
+			if field == "accept_partial" {
+				require.NoError(t, early)
+				require.Equal(t, "op", spec.OperationID)
+				return
+			}
+			require.EqualError(t, early, invalidSpec(errors.New(p.refused())).Error())
+		})
+	}
+}
+
 // R28: the snapshot that a wait runs by.
 func TestPrepare(t *testing.T) {
 	t.Parallel()

@@ -5,16 +5,19 @@ import "strings"
 // MaxWorkflowIDBytes bounds a workflow id, as the server does.
 const MaxWorkflowIDBytes = 1000
 
+// WorkflowIDPrefix begins the workflow id of every wait, and of nothing else.
+const WorkflowIDPrefix = "jobwait/"
+
 // WorkflowID is the one workflow id of the wait for a job, which makes that workflow the job's single owner:
 // jobwait/<provider>/<account>/<provider_job_id>, each part escaped by EscapeSegment.
 func WorkflowID(provider, account, providerJobID string) string {
-	return "jobwait/" + EscapeSegment(provider) + "/" + EscapeSegment(account) + "/" + EscapeSegment(providerJobID)
+	return WorkflowIDPrefix + EscapeSegment(provider) + "/" + EscapeSegment(account) + "/" + EscapeSegment(providerJobID)
 }
 
 // FetchWorkflowID is the one workflow id of carrying a job's result of that name:
 // jobwait-fetch/<provider>/<account>/<provider_job_id>/<result_name>, each part escaped by EscapeSegment.
 func FetchWorkflowID(spec FetchSpec) string {
-	job := strings.TrimPrefix(WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID), "jobwait/")
+	job := strings.TrimPrefix(WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID), WorkflowIDPrefix)
 	return "jobwait-fetch/" + job + "/" + EscapeSegment(spec.ResultName)
 }
 

@@ -52,6 +52,28 @@ func newWorker(c client.Client) (worker.Worker, error) {
 
 // docs: end
 
+// docs: nexus
+func reportFromAnotherNamespace(ctx workflow.Context, jobID string) (string, error) {
+	call := workflow.NewNexusClient("jobwait", "jobwait").ExecuteOperation(ctx, "await", map[string]any{
+		"operation_id": "monthly-report-" + jobID, "provider": "openai-batch", "account": "org-42", "provider_job_id": jobID,
+		"credential_ref": "openai", "deadline_at": workflow.Now(ctx).Add(26 * time.Hour),
+		"max_status_requests": 200, "max_transport_failures": 10,
+	}, workflow.NexusOperationOptions{})
+	var outcome struct {
+		Status, Reason string
+		Result         map[string]string
+	}
+	if err := call.Get(ctx, &outcome); err != nil {
+		return "", err // refused: InvalidSpec or AlreadyOwned
+	}
+	if outcome.Status != "succeeded" {
+		return "", errors.New("no report: the batch is " + outcome.Status + " " + outcome.Reason)
+	}
+	return outcome.Result["output_file"], nil
+}
+
+// docs: end
+
 // docs: options
 func newPlugin(logger *slog.Logger, pager activities.Notifier) (worker.Plugin, error) {
 	tables, err := statetables.Load(
@@ -318,6 +340,7 @@ var (
 	_ = newWorker
 	_ = newPlugin
 	_ = monthlyReport
+	_ = reportFromAnotherNamespace
 	_ = archived
 	_ = startOrJoin
 	_ = changed

@@ -112,6 +112,7 @@ func Settings() worker.Options {
 	return worker.Options{
 		WorkflowTaskPollerBehavior:  autoscaling,
 		ActivityTaskPollerBehavior:  autoscaling,
+		NexusTaskPollerBehavior:     autoscaling,
 		DisableRegistrationAliasing: true,
 	}
 }
