@@ -142,8 +142,8 @@ func refused(err error) error {
 }
 
 func ownedByAnother(owner *AlreadyOwnedError) error {
-	detail := wire.Owner{
-		WorkflowID: owner.WorkflowID, RunID: owner.RunID, OperationID: owner.OperationID,
+	detail := wire.AlreadyOwned{
+		Owner:  wire.Owner{WorkflowID: owner.WorkflowID, RunID: owner.RunID, OperationID: owner.OperationID},
 		Closed: owner.Closed, Fingerprint: string(owner.Fingerprint),
 	}
 	return badRequest(owner.Error(), temporal.NewNonRetryableApplicationError(owner.Error(), wire.ErrorAlreadyOwned, nil, detail))

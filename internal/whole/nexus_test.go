@@ -258,13 +258,13 @@ func refusal(t *testing.T, run client.WorkflowRun) (*nexus.HandlerError, *tempor
 }
 
 // nexusOwner is who the refusal says owns the job.
-func nexusOwner(t *testing.T, run client.WorkflowRun) wire.Owner {
+func nexusOwner(t *testing.T, run client.WorkflowRun) wire.AlreadyOwned {
 	t.Helper()
 	handler, application := refusal(t, run)
 	require.Equal(t, nexus.HandlerErrorTypeBadRequest, handler.Type)
 	require.Equal(t, wire.ErrorAlreadyOwned, application.Type())
 	require.Contains(t, application.Message(), "operation \"op-")
-	var owner wire.Owner
+	var owner wire.AlreadyOwned
 	require.NoError(t, application.Details(&owner))
 	return owner
 }
