@@ -83,8 +83,12 @@ type fleet struct {
 	report Report
 }
 
-// startPatience is what a busy server may take to start one wait, of 64 at a time.
-const startPatience = 60 * time.Millisecond
+// startPatience is what a busy server may take to start one wait, of 64 at a time, and leastPatience what it may take for any
+// number of them.
+const (
+	startPatience = 60 * time.Millisecond
+	leastPatience = 10 * time.Second
+)
 
 // Run looks at one fleet. It ends what it started, and is given up with the context.
 func Run(ctx context.Context, options Options, progress io.Writer) (*Report, error) {
@@ -134,7 +138,7 @@ func (f *fleet) look(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	f.first = began.Add(time.Duration(f.Waits)*startPatience + time.Second)
+	f.first = began.Add(max(time.Duration(f.Waits)*startPatience, leastPatience))
 	if err := f.start(ctx); err != nil {
 		return err
 	}
