@@ -1,7 +1,6 @@
 package inboxcmd
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/jobwait/jobwait/internal/connect"
+	"github.com/jobwait/jobwait/internal/daemon"
 	"github.com/jobwait/jobwait/internal/inboxcmd/access"
 	"github.com/jobwait/jobwait/internal/inboxcmd/web"
 	"github.com/jobwait/jobwait/signing"
@@ -45,29 +45,16 @@ type config struct {
 	addr            string
 	tlsCert, tlsKey string
 	signWith        string
-	logLevel        slog.Level
-	logFormat       string
+	log             daemon.Log
 }
-
-// usageError is a wrong command line.
-type usageError struct{ error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 func parse(args []string, stdout io.Writer) (config, error) {
 	c := config{}
-	flags := pflag.NewFlagSet("inbox", pflag.ContinueOnError)
-	flags.SortFlags = false
-	flags.Usage = func() { _, _ = io.WriteString(stdout, usage+flags.FlagUsagesWrapped(100)) }
-	c.define(flags)
-	err := flags.Parse(args)
-	switch {
-	case errors.Is(err, pflag.ErrHelp):
+	if err := daemon.Parse("inbox", usage, args, stdout, c.define); err != nil {
 		return config{}, err
-	case err != nil:
-		return config{}, usageError{err}
-	case flags.NArg() > 0:
-		return config{}, usagef("argument %q: there are only flags", flags.Arg(0))
+	}
+	if err := c.log.Validate(); err != nil {
+		return config{}, err
 	}
 	return c, c.validate()
 }
@@ -81,27 +68,24 @@ func (c *config) define(flags *pflag.FlagSet) {
 	flags.StringVar(&c.tlsCert, "tls-cert", "", "`file` with the certificate, where the inbox itself speaks https")
 	flags.StringVar(&c.tlsKey, "tls-key", "", "`file` with its key")
 	flags.StringVar(&c.signWith, "sign-with", "", "`file` with the private key that signs answers, where workers want signed ones")
-	flags.TextVar(&c.logLevel, "log-level", &c.logLevel, "`level` from which on lines are logged: debug, info, warn, error")
-	flags.StringVar(&c.logFormat, "log-format", "text", "`format` of log lines: text, json")
+	c.log.Define(flags)
 }
 
 func (c *config) validate() error {
 	host, _, err := net.SplitHostPort(c.addr)
 	switch {
 	case err != nil:
-		return usagef("--addr %q is not host:port, such as %s", c.addr, defaultAddr)
-	case c.logFormat != "text" && c.logFormat != "json":
-		return usagef("--log-format %q is not one of text and json", c.logFormat)
+		return daemon.Usagef("--addr %q is not host:port, such as %s", c.addr, defaultAddr)
 	case (c.tlsCert == "") != (c.tlsKey == ""):
-		return usagef("--tls-cert and --tls-key belong together; one is missing")
+		return daemon.Usagef("--tls-cert and --tls-key belong together; one is missing")
 	case c.local && (c.access != "" || c.publicURL != ""):
-		return usagef("--local goes without --access and --public-url: nobody signs in")
+		return daemon.Usagef("--local goes without --access and --public-url: nobody signs in")
 	case c.local:
 		return c.validateLocal(host)
 	case c.access == "":
-		return usagef("give --local for yourself on this machine, or --access with a file that says how people sign in")
+		return daemon.Usagef("give --local for yourself on this machine, or --access with a file that says how people sign in")
 	case c.publicURL == "":
-		return usagef("--public-url is missing: the address under which people reach the inbox, such as https://inbox.example.com")
+		return daemon.Usagef("--public-url is missing: the address under which people reach the inbox, such as https://inbox.example.com")
 	default:
 		return nil
 	}
@@ -111,20 +95,12 @@ func (c *config) validateLocal(host string) error {
 	address := net.ParseIP(host)
 	switch {
 	case address == nil || !address.IsLoopback():
-		return usagef("--addr %s is not on loopback: in local mode everybody who can reach it would be %q; listen on 127.0.0.1", c.addr, c.as)
+		return daemon.Usagef("--addr %s is not on loopback: in local mode everybody who can reach it would be %q; listen on 127.0.0.1", c.addr, c.as)
 	case c.as == "":
-		return usagef("--as is missing and $USER is empty; say who decides")
+		return daemon.Usagef("--as is missing and $USER is empty; say who decides")
 	default:
 		return nil
 	}
-}
-
-func (c *config) logger(stderr io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: c.logLevel}
-	if c.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(stderr, options))
-	}
-	return slog.New(slog.NewTextHandler(stderr, options))
 }
 
 // options reads the files, so that a fault in one is told before anything connects.
@@ -155,7 +131,7 @@ func (c *config) people(logger *slog.Logger) (web.Options, error) {
 	}
 	origin, err := access.Origin(c.publicURL)
 	if err != nil {
-		return web.Options{}, usagef("--public-url %w", err)
+		return web.Options{}, daemon.Usagef("--public-url %w", err)
 	}
 	file, err := access.ReadFile(c.access)
 	if err != nil {

@@ -2,7 +2,6 @@ package workercmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -16,7 +15,7 @@ import (
 	"github.com/jobwait/jobwait"
 	"github.com/jobwait/jobwait/activities"
 	"github.com/jobwait/jobwait/internal/connect"
-	"github.com/jobwait/jobwait/internal/version"
+	"github.com/jobwait/jobwait/internal/daemon"
 	"github.com/jobwait/jobwait/notify"
 	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/wire"
@@ -50,34 +49,19 @@ type config struct {
 	healthAddr, metricsAddr     string
 	stopTimeout                 time.Duration
 	cachedWaits                 int
-	logLevel                    slog.Level
-	logFormat                   string
+	log                         daemon.Log
 }
 
 // defaultCachedWaits is the SDK's own default.
 const defaultCachedWaits = 10_000
 
-// usageError is a wrong command line.
-type usageError struct{ error }
-
 func parse(args []string, stdout io.Writer) (config, error) {
-	c, shown := config{}, false
-	flags := pflag.NewFlagSet("worker", pflag.ContinueOnError)
-	flags.SortFlags = false
-	flags.Usage = func() { _, _ = io.WriteString(stdout, usage+flags.FlagUsagesWrapped(100)) }
-	c.define(flags)
-	flags.BoolVar(&shown, "version", false, "print the version and end")
-	err := flags.Parse(args)
-	switch {
-	case err == nil && shown:
-		_, _ = fmt.Fprintln(stdout, "jobwait worker", version.Line())
-		return config{}, pflag.ErrHelp
-	case errors.Is(err, pflag.ErrHelp):
+	c := config{}
+	if err := daemon.Parse("worker", usage, args, stdout, c.define); err != nil {
 		return config{}, err
-	case err != nil:
-		return config{}, usageError{err}
-	case flags.NArg() > 0:
-		return config{}, usageError{fmt.Errorf("argument %q: there are only flags", flags.Arg(0))}
+	}
+	if err := c.log.Validate(); err != nil {
+		return config{}, err
 	}
 	return c, c.validate()
 }
@@ -96,35 +80,24 @@ func (c *config) define(flags *pflag.FlagSet) {
 	flags.StringVar(&c.metricsAddr, "metrics-addr", "", "`host:port` of GET /metrics for Prometheus (default off)")
 	flags.DurationVar(&c.stopTimeout, "stop-timeout", jobwait.DefaultStopTimeout, "how long a request in flight may go on after a signal; longer than the request_timeout_seconds of your specs")
 	flags.IntVar(&c.cachedWaits, "cached-waits", defaultCachedWaits, "`number` of waits kept in memory between their steps, about 70 KB each; one that is not kept costs a replay with each step")
-	flags.TextVar(&c.logLevel, "log-level", &c.logLevel, "`level` from which on lines are logged: debug, info, warn, error")
-	flags.StringVar(&c.logFormat, "log-format", "text", "`format` of log lines: text, json")
+	c.log.Define(flags)
 }
 
 func (c *config) validate() error {
 	switch {
 	case c.taskQueue == "":
-		return usageError{errors.New("--task-queue is empty; leave it out for " + wire.DefaultTaskQueue)}
-	case c.logFormat != "text" && c.logFormat != "json":
-		return usageError{fmt.Errorf("--log-format %q is not one of text and json", c.logFormat)}
+		return daemon.Usagef("--task-queue is empty; leave it out for %s", wire.DefaultTaskQueue)
 	case c.stopTimeout <= 0:
-		return usageError{fmt.Errorf("--stop-timeout %s: a request in flight needs time to finish; give a duration above 0", c.stopTimeout)}
+		return daemon.Usagef("--stop-timeout %s: a request in flight needs time to finish; give a duration above 0", c.stopTimeout)
 	case c.cachedWaits < 1:
-		return usageError{fmt.Errorf("--cached-waits %d: give a number above 0", c.cachedWaits)}
+		return daemon.Usagef("--cached-waits %d: give a number above 0", c.cachedWaits)
 	}
 	for name, address := range map[string]string{"--health-addr": c.healthAddr, "--metrics-addr": c.metricsAddr} {
 		if _, _, err := net.SplitHostPort(address); address != "" && err != nil {
-			return usageError{fmt.Errorf("%s %q is not host:port, such as 127.0.0.1:9101", name, address)}
+			return daemon.Usagef("%s %q is not host:port, such as 127.0.0.1:9101", name, address)
 		}
 	}
 	return nil
-}
-
-func (c *config) logger(stderr io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: c.logLevel}
-	if c.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(stderr, options))
-	}
-	return slog.New(slog.NewTextHandler(stderr, options))
 }
 
 // options reads every file that the flags name, so that a fault in one is told before anything connects.

@@ -3,54 +3,21 @@ package workercmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
-	"github.com/spf13/pflag"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/jobwait/jobwait"
 	"github.com/jobwait/jobwait/internal/connect"
+	"github.com/jobwait/jobwait/internal/daemon"
 )
 
 // Main runs the command and ends the process with its exit code.
-func Main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(exitCode(err, os.Stderr))
-}
-
-func exitCode(err error, stderr io.Writer) int {
-	switch {
-	case err == nil, errors.Is(err, pflag.ErrHelp):
-		return 0
-	case errors.As(err, new(usageError)):
-		report(stderr, err, "worker --help lists the flags")
-		return 2
-	case errors.As(err, new(*connect.UnreachableError)):
-		report(stderr, err, "start a server with `temporal server start-dev`, or set TEMPORAL_ADDRESS")
-		return 1
-	default:
-		report(stderr, err, "")
-		return 1
-	}
-}
-
-func report(stderr io.Writer, err error, hint string) {
-	_, _ = fmt.Fprintln(stderr, "jobwait: error:", err)
-	if hint != "" {
-		_, _ = fmt.Fprintln(stderr, "jobwait: hint:", hint)
-	}
-}
+func Main() { daemon.Main("worker", run) }
 
 // run works until the context ends. Whatever can be wrong with flags and files is found before it connects.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -58,7 +25,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	logger := config.logger(stderr)
+	logger := config.log.Logger(stderr)
 	options, err := config.options(ctx, logger)
 	if err != nil {
 		return err
