@@ -37,6 +37,7 @@ func (b *builder) build() {
 	b.buildCancel()
 	b.buildSchedule()
 	b.checkSubmission()
+	b.buildCallback()
 	b.checkSources()
 }
 

@@ -35,6 +35,7 @@ type Document struct {
 	Cancel          *CancelDoc           `yaml:"cancel"`
 	Schedule        ScheduleDoc          `yaml:"schedule"`
 	Submission      *SubmissionDoc       `yaml:"submission"`
+	Callback        *CallbackDoc         `yaml:"callback"`
 	Retention       *KeepDoc             `yaml:"retention"`
 	RateLimits      []SayingDoc          `yaml:"rate_limits"`
 	ExampleJob      ExampleJobDoc        `yaml:"example_job"`
@@ -226,6 +227,47 @@ type SubmissionDoc struct {
 	MaxLength   int    `yaml:"max_length"`
 	Source      string `yaml:"source"`
 	Note        string `yaml:"note"`
+}
+
+// CallbackDoc is the webhook by which the provider says that something happened to a job. Of what it says only which job is
+// read: the wait then asks for the status sooner.
+type CallbackDoc struct {
+	JobID     string               `yaml:"job_id"`
+	Account   string               `yaml:"account"`
+	When      string               `yaml:"when"`
+	Signature SignatureDoc         `yaml:"signature"`
+	Source    string               `yaml:"source"`
+	Examples  []CallbackExampleDoc `yaml:"examples"`
+}
+
+// SignatureDoc is how a webhook proves where it comes from.
+type SignatureDoc struct {
+	Scheme           string `yaml:"scheme"`
+	Header           string `yaml:"header"`
+	Prefix           string `yaml:"prefix"`
+	Field            string `yaml:"field"`
+	Algorithm        string `yaml:"algorithm"`
+	Encoding         string `yaml:"encoding"`
+	Signed           string `yaml:"signed"`
+	TimestampHeader  string `yaml:"timestamp_header"`
+	TimestampField   string `yaml:"timestamp_field"`
+	ToleranceSeconds *int   `yaml:"tolerance_seconds"`
+}
+
+// CallbackExampleDoc is one webhook and what must be read of it. What is wanted is compared whole.
+type CallbackExampleDoc struct {
+	Name    string             `yaml:"name"`
+	Headers map[string]string  `yaml:"headers"`
+	Path    string             `yaml:"path"`
+	Body    *yaml.Node         `yaml:"body"`
+	Want    CallbackReadingDoc `yaml:"want"`
+}
+
+// CallbackReadingDoc is what is read of a webhook: about which job it is, or that it is about none.
+type CallbackReadingDoc struct {
+	JobID   string `yaml:"job_id"`
+	Account string `yaml:"account"`
+	Ignored bool   `yaml:"ignored"`
 }
 
 // KeepDoc is how long a job or its result can be read.

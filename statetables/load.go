@@ -179,6 +179,7 @@ func parseTable(data []byte) (*Table, []fault) {
 	builder.build()
 	if len(decoder.faults) == 0 {
 		builder.runExamples()
+		builder.runCallbackExamples()
 	}
 	return builder.table, decoder.faults
 }

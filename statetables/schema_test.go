@@ -264,18 +264,31 @@ func schemaRules() map[string]members {
 			{{"if", whereIdempotency([]string{"none"})}, {"then", members{required("source")}}},
 			{{"if", whereIdempotency([]string{"unknown"})}, {"then", members{{"properties", members{{"source", false}}}}}},
 		}}},
-		"submission.idempotency":  oneWordOf(append(keyed, "none", "unknown")...),
-		"submission.name":         filledIn,
-		"submission.max_length":   within(0, maxKeyLength),
-		"retention":               {required("seconds", "counts_from", "source")},
-		"retention.seconds":       within(1, 10*year),
-		"retention.counts_from":   oneWordOf("end", "submission", "unknown"),
-		"rate_limits[]":           {required("says", "source")},
-		"example_job":             {required("id")},
-		"examples":                {{"minItems", 1}},
-		"examples[]":              {required("name")},
-		"examples[].name":         filledIn,
-		"examples[].given.status": within(100, 599),
+		"submission.idempotency":               oneWordOf(append(keyed, "none", "unknown")...),
+		"submission.name":                      filledIn,
+		"submission.max_length":                within(0, maxKeyLength),
+		"callback":                             {required("job_id", "signature", "source", "examples")},
+		"callback.job_id":                      filledIn,
+		"callback.signature":                   signatureRules(),
+		"callback.signature.scheme":            oneWordOf(signatureSchemes...),
+		"callback.signature.header":            written(headerShape),
+		"callback.signature.algorithm":         oneWordOf(signatureAlgorithms...),
+		"callback.signature.encoding":          oneWordOf(signatureEncodings...),
+		"callback.signature.signed":            oneWordOf(signedParts...),
+		"callback.signature.timestamp_header":  written(headerShape),
+		"callback.signature.tolerance_seconds": within(1, mostTolerance),
+		"callback.examples":                    {{"minItems", 1}},
+		"callback.examples[]":                  {required("name", "body")},
+		"callback.examples[].name":             filledIn,
+		"retention":                            {required("seconds", "counts_from", "source")},
+		"retention.seconds":                    within(1, 10*year),
+		"retention.counts_from":                oneWordOf("end", "submission", "unknown"),
+		"rate_limits[]":                        {required("says", "source")},
+		"example_job":                          {required("id")},
+		"examples":                             {{"minItems", 1}},
+		"examples[]":                           {required("name")},
+		"examples[].name":                      filledIn,
+		"examples[].given.status":              within(100, 599),
 		"examples[].want.answer": oneWordOf(wire.AnswerRead, wire.AnswerDenied, wire.AnswerNotFound, wire.AnswerRateLimited,
 			wire.AnswerServerError, wire.AnswerUnexpected, wire.AnswerMalformed),
 		"examples[].want.category": oneWordOf(append(categoryWords(), string(wire.CategoryUnknown))...),
@@ -312,6 +325,18 @@ func headerNames() members {
 // noKey is a submission of which no key is named.
 var noKey = members{{"properties", members{{"name", false}, {"max_length", false}}}}
 
+// signatureRules are what each scheme needs.
+func signatureRules() members {
+	is := func(scheme string) members {
+		return members{{"properties", members{{"scheme", members{{"const", scheme}}}}}}
+	}
+	timed := members{{"properties", members{{"signed", members{{"const", signedTimestampBody}}}}}, required("signed")}
+	return members{required("scheme"), {"allOf", []members{
+		{{"if", is(SchemeHMAC)}, {"then", members{required("header", "algorithm", "encoding", "signed")}}},
+		{{"if", timed}, {"then", members{{"anyOf", []members{{required("timestamp_header")}, {required("timestamp_field")}}}}}},
+	}}}
+}
+
 func whereIdempotency(is []string) members {
 	return members{{"properties", members{{"idempotency", oneWordOf(is...)}}}}
 }
@@ -325,7 +350,7 @@ func categoryWords() []string {
 }
 
 var (
-	parentOfTable = regexp.MustCompile("^`([a-z_]+):`")
+	parentOfTable = regexp.MustCompile("^`([a-z_.]+):`")
 	cellOfKeys    = regexp.MustCompile("^(?:`([a-z_]+)`(?:, )?)+$")
 	keyInCell     = regexp.MustCompile("`([a-z_]+)`")
 	link          = regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`)

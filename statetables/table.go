@@ -51,6 +51,7 @@ type Table struct {
 	expiresAt    *moment
 	hints        []hint
 	advice       Advice
+	callback     *Callback
 }
 
 // pattern is what the whole of a param must match.

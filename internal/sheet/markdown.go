@@ -36,13 +36,13 @@ func write(to io.Writer, parts ...string) error {
 // overview is a row for each table.
 func overview(files []statetables.File) string {
 	var out strings.Builder
-	out.WriteString("| provider | what | polled at | states | cancel | hints | submit again | kept |\n")
-	out.WriteString("| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	out.WriteString("| provider | what | polled at | states | cancel | hints | submit again | callback | kept |\n")
+	out.WriteString("| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, file := range files {
 		d := describer{&file.Table}
 		cells := []string{
 			fmt.Sprintf("[`%s`](#%s)", d.Provider, d.Provider), cell(d.Title), d.polledAt(), d.stateCount(), d.cancelWord(),
-			d.hintWord(), d.repeatWord(), d.keptWord(),
+			d.hintWord(), d.repeatWord(), d.callbackWord(), d.keptWord(),
 		}
 		out.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 	}

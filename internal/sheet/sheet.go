@@ -34,7 +34,7 @@ func Of(file statetables.File) Sheet {
 	sheet := Sheet{Provider: file.Table.Provider, Title: file.Table.Title}
 	for _, subject := range []Subject{
 		d.polled(), d.auth(), d.account(), d.params(), d.states(), d.rules(), d.codes(), d.notFound(), d.tooOften(), d.success(),
-		d.result(), d.alsoRead(), d.hints(), d.cancel(), d.pace(), d.rateLimits(), d.retention(), d.submission(), d.sources(),
+		d.result(), d.alsoRead(), d.hints(), d.cancel(), d.pace(), d.rateLimits(), d.retention(), d.submission(), d.callback(), d.sources(),
 	} {
 		if len(subject.Says)+len(subject.Rows) > 0 {
 			sheet.Subjects = append(sheet.Subjects, subject)

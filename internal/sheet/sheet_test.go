@@ -63,6 +63,9 @@ func factsOf(doc statetables.Document) []string {
 	if doc.RateLimited != nil {
 		facts = append(facts, doc.RateLimited.When)
 	}
+	if doc.Callback != nil {
+		facts = append(facts, doc.Callback.JobID, doc.Callback.Account, doc.Callback.When, doc.Callback.Signature.Header)
+	}
 	if doc.Cancel != nil {
 		facts = append(facts, doc.Cancel.URL, doc.Cancel.AcceptedWhen, doc.Cancel.AllowedWhen)
 	}
@@ -108,7 +111,7 @@ func TestMarkdownOfOddTexts(t *testing.T) {
 	var page bytes.Buffer
 	require.NoError(t, sheet.WritePage(&page, files))
 	for _, line := range []string{
-		"| [`odd`](#odd) | Odd \\| even | a URL of its own | 4 | – | – | ? | ? |",
+		"| [`odd`](#odd) | Odd \\| even | a URL of its own | 4 | – | – | ? | – | ? |",
 		"  - query `x-y`: `1`",
 		"  - only observes: tried on 2026-01-30",
 		"- **auth**: one of these; a credential's scheme says which, else the first",
