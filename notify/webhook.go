@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,15 +13,11 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"github.com/jobwait/jobwait/internal/webhookkey"
 	"github.com/jobwait/jobwait/wire"
 )
 
-const (
-	maxSecrets   = 5
-	secretPrefix = "whsec_"
-	// A signing secret has 192 to 512 bits by the specification.
-	leastSecret, mostSecret = 24, 64
-)
+const maxSecrets = 5
 
 func (w Webhook) validate() error {
 	switch {
@@ -68,12 +63,7 @@ func readSigner(ctx context.Context, from Secret) (*standardwebhooks.Webhook, er
 	if err != nil {
 		return nil, err
 	}
-	encoded, ok := strings.CutPrefix(secret.Reveal(), secretPrefix)
-	key, err := base64.StdEncoding.DecodeString(encoded)
-	if !ok || err != nil || len(key) < leastSecret || len(key) > mostSecret {
-		return nil, fmt.Errorf("it is not %q and the base64 of %d to %d bytes", secretPrefix, leastSecret, mostSecret)
-	}
-	return standardwebhooks.NewWebhookRaw(key)
+	return webhookkey.Parse(secret.Reveal())
 }
 
 // Event is the body of a signed webhook.

@@ -44,6 +44,7 @@ type config struct {
 	destinations                string
 	origins                     string
 	notify                      string
+	callbacks, callbacksAddr    string
 	taskQueue                   string
 	demo                        bool
 	healthAddr, metricsAddr     string
@@ -74,6 +75,8 @@ func (c *config) define(flags *pflag.FlagSet) {
 	flags.StringVar(&c.destinations, "destinations", "", "`file` that names where results may be carried to")
 	flags.StringVar(&c.origins, "origins", "", "`file` that bounds what this process sends to each origin, and how long a 429 answered to one wait holds the others back")
 	flags.StringVar(&c.notify, "notify", "", "`file` that says by which channels people are told; without it they are told by the log")
+	flags.StringVar(&c.callbacks, "callbacks", "", "`file` that names the webhooks of providers that are received, and where their secrets are")
+	flags.StringVar(&c.callbacksAddr, "callbacks-addr", "", "`host:port` of POST /callbacks/ENDPOINT, for providers' webhooks; plain HTTP, for behind what speaks TLS (default off)")
 	flags.StringVar(&c.taskQueue, "task-queue", wire.DefaultTaskQueue, "`name` of the task queue to work on")
 	flags.BoolVar(&c.demo, "demo", false, "also load the table of demo-export, which accepts loopback addresses only")
 	flags.StringVar(&c.healthAddr, "health-addr", "", "`host:port` of GET /healthz: 200 while it works, 503 before and after (default off)")
@@ -92,7 +95,10 @@ func (c *config) validate() error {
 	case c.cachedWaits < 1:
 		return daemon.Usagef("--cached-waits %d: give a number above 0", c.cachedWaits)
 	}
-	for name, address := range map[string]string{"--health-addr": c.healthAddr, "--metrics-addr": c.metricsAddr} {
+	if (c.callbacks == "") != (c.callbacksAddr == "") {
+		return usageError{errors.New("--callbacks and --callbacks-addr belong together: what is received, and where")}
+	}
+	for name, address := range map[string]string{"--health-addr": c.healthAddr, "--metrics-addr": c.metricsAddr, "--callbacks-addr": c.callbacksAddr} {
 		if _, _, err := net.SplitHostPort(address); address != "" && err != nil {
 			return daemon.Usagef("%s %q is not host:port, such as 127.0.0.1:9101", name, address)
 		}

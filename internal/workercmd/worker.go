@@ -39,10 +39,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer func() { _ = monitor.close() }()
-	return work(ctx, config, plugin, monitor, logger)
+	calls, err := listenForCallbacks(ctx, config, options.Tables, monitor.handler, logger)
+	if err != nil {
+		return err
+	}
+	defer calls.close()
+	return work(ctx, config, plugin, monitor, calls, logger)
 }
 
-func work(ctx context.Context, config config, plugin worker.Plugin, monitor *monitor, logger *slog.Logger) error {
+func work(ctx context.Context, config config, plugin worker.Plugin, monitor *monitor, calls *callbackServer, logger *slog.Logger) error {
 	settings, err := connect.Options(logger, false)
 	if err != nil {
 		return err
@@ -57,11 +62,12 @@ func work(ctx context.Context, config config, plugin worker.Plugin, monitor *mon
 		return err
 	}
 	worker.SetStickyWorkflowCacheSize(config.cachedWaits)
-	fatal := make(chan error, 1)
+	fatal := make(chan error, 2) // of the worker, of the receiver
 	w := worker.New(c, config.taskQueue, workerOptions(config, plugin, fatal))
 	if err := w.Start(); err != nil {
 		return err
 	}
+	calls.serve(ctx, c, fatal)
 	monitor.working.Store(true)
 	logger.InfoContext(ctx, "waiting for work", "address", settings.HostPort, "namespace", settings.Namespace,
 		"task_queue", config.taskQueue, "identity", settings.Identity)
