@@ -3,12 +3,36 @@ package callbacks_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobwait/jobwait/callbacks"
+	"github.com/jobwait/jobwait/statetables"
 )
+
+// The file of the documentation is one that a worker takes.
+func TestDocumentedFile(t *testing.T) {
+	t.Setenv("OPENAI_WEBHOOK_SECRET", secret)
+	page, err := os.ReadFile("../docs/callbacks.md")
+	require.NoError(t, err)
+	block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(page)
+	require.NotNil(t, block)
+	dir := t.TempDir()
+	for _, name := range []string{"replicate-secret", "github-new", "github-old", "transcripts-token"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(secret), 0o600))
+	}
+	path := filepath.Join(dir, "callbacks.yaml")
+	require.NoError(t, os.WriteFile(path, block[1], 0o600))
+	options, err := callbacks.Load(path)
+	require.NoError(t, err)
+	require.Equal(t, callbacks.Limits{PerSecond: 50, Burst: 200, Concurrent: 64, MaxBodyBytes: 1 << 20}, options.Limits)
+	options.Tables, err = statetables.Load(statetables.Source{FS: statetables.Builtin()})
+	require.NoError(t, err)
+	_, err = callbacks.New(t.Context(), options)
+	require.NoError(t, err)
+}
 
 func TestLoad(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 
 	"github.com/jobwait/jobwait"
 	"github.com/jobwait/jobwait/activities"
+	"github.com/jobwait/jobwait/callbacks"
 	"github.com/jobwait/jobwait/notify"
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/statetables"
@@ -200,6 +202,22 @@ func startOrJoin(ctx context.Context, c client.Client, spec wire.Spec) (client.W
 		return c.GetWorkflow(ctx, owned.WorkflowID, ""), nil // somebody waits for this very submission
 	}
 	return run, err
+}
+
+// docs: end
+
+// docs: callbacks
+func receive(ctx context.Context, c client.Client, tables *statetables.Set, listener net.Listener) error {
+	options, err := callbacks.Load("callbacks.yaml")
+	if err != nil {
+		return err
+	}
+	options.Tables = tables
+	receiver, err := callbacks.New(ctx, options)
+	if err != nil {
+		return err
+	}
+	return receiver.Serve(ctx, listener, c) // until ctx ends
 }
 
 // docs: end
