@@ -160,7 +160,7 @@ func acme(name string) callbacks.Endpoint {
 
 // webhook is a genuine delivery about a job.
 func webhook(path, id, body string) *http.Request {
-	request := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+	request := httptest.NewRequestWithContext(context.Background(), http.MethodPost, path, strings.NewReader(body))
 	standardWebhooks(request.Header, body, now)
 	header := request.Header
 	unix := header.Get("Webhook-Timestamp")
@@ -219,7 +219,7 @@ func TestBounds(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, s.send(webhook("/callbacks/here", "a", `{"id":"`+strings.Repeat("x", 1<<10)+`"}`)))
 	require.Equal(t, http.StatusMethodNotAllowed, func() int {
 		answer := httptest.NewRecorder()
-		s.receiver.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/callbacks/here", nil))
+		s.receiver.ServeHTTP(answer, httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/callbacks/here", nil))
 		return answer.Code
 	}())
 	codes := map[int]int{}
@@ -239,7 +239,7 @@ func TestNoMoreAtATime(t *testing.T) {
 	slow, write := net.Pipe()
 	looking := make(chan int)
 	go func() {
-		request := httptest.NewRequest(http.MethodPost, "/callbacks/here", slow)
+		request := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/callbacks/here", slow)
 		answer := httptest.NewRecorder()
 		s.receiver.ServeHTTP(answer, request)
 		looking <- answer.Code

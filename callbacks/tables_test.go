@@ -3,6 +3,7 @@ package callbacks_test
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -111,7 +112,7 @@ func TestTablesAgainstTheirProviders(t *testing.T) {
 func (s *sut) genuineAndForged(sign signer, timed bool, example statetables.CallbackExampleDoc, body string) {
 	s.Helper()
 	post := func(body string, at time.Time, spoil func(http.Header)) int {
-		request := httptest.NewRequest(http.MethodPost, "/callbacks/here", bytes.NewReader([]byte(body)))
+		request := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/callbacks/here", bytes.NewReader([]byte(body)))
 		for name, value := range example.Headers {
 			request.Header.Set(name, value)
 		}

@@ -154,7 +154,7 @@ func TestCallbacks(t *testing.T) {
 
 	// After the end it is all the same to the provider, and nobody is woken or begun.
 	require.Equal(t, http.StatusNoContent, c.post(w.ctx, w.job, "after the end", callingKey, time.Now()))
-	_, err := w.bed.Client.DescribeWorkflowExecution(w.ctx, wire.WorkflowID("called-export", "acct-42", "nobody-waits"), "")
+	_, err := w.bed.Client.DescribeWorkflow(w.ctx, wire.WorkflowID("called-export", "acct-42", "nobody-waits"), "")
 	require.ErrorAs(t, err, new(*serviceerror.NotFound))
 	require.Equal(t, outcome, w.outcome())
 	require.Len(t, w.log(), 3)
