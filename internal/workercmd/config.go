@@ -96,7 +96,7 @@ func (c *config) validate() error {
 		return daemon.Usagef("--cached-waits %d: give a number above 0", c.cachedWaits)
 	}
 	if (c.callbacks == "") != (c.callbacksAddr == "") {
-		return usageError{errors.New("--callbacks and --callbacks-addr belong together: what is received, and where")}
+		return daemon.Usagef("--callbacks and --callbacks-addr belong together: what is received, and where")
 	}
 	for name, address := range map[string]string{"--health-addr": c.healthAddr, "--metrics-addr": c.metricsAddr, "--callbacks-addr": c.callbacksAddr} {
 		if _, _, err := net.SplitHostPort(address); address != "" && err != nil {
