@@ -29,14 +29,14 @@ import (
 // callingKey is 32 bytes.
 const callingKey = "the key of webhooks in this test"
 
-// caller is a provider that posts webhooks to a stock worker.
-type caller struct {
+// webhooks is a provider that posts webhooks to a stock worker.
+type webhooks struct {
 	*testing.T
 	url string
 }
 
 // calling starts a stock worker that receives the webhooks of a provider, which is demo-export but for its name.
-func calling(t *testing.T, queue string) *caller {
+func calling(t *testing.T, queue string) *webhooks {
 	t.Helper()
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -67,11 +67,11 @@ limits: {per_second: 10000, burst: 100000}
 	worker.await(within(t), "waiting for work")
 	address := regexp.MustCompile(`msg="receiving callbacks" address=(\S+)`).FindStringSubmatch(worker.output.String())
 	require.NotNil(t, address, worker.output.String())
-	return &caller{T: t, url: "http://" + address[1] + "/callbacks/export"}
+	return &webhooks{T: t, url: "http://" + address[1] + "/callbacks/export"}
 }
 
 // post sends a webhook about a job, signed with a key at a time.
-func (c *caller) post(ctx context.Context, job, id, key string, at time.Time) int {
+func (c *webhooks) post(ctx context.Context, job, id, key string, at time.Time) int {
 	c.Helper()
 	body := fmt.Sprintf(`{"type": "job.changed", "job_id": %q, "state": "succeeded"}`, job)
 	unix := strconv.FormatInt(at.Unix(), 10)
