@@ -131,6 +131,10 @@ func (a *Activities) Register(registry Registry) {
 		wire.ActivityNotify:           a.Notify,
 		wire.ActivityTrustedKeys:      a.TrustedKeys,
 		wire.ActivityFetchResult:      a.FetchResult,
+
+		wire.ActivityPrepareSubmission: a.PrepareSubmission,
+		wire.ActivitySubmit:            a.Submit,
+		wire.ActivityAwaitOwner:        a.AwaitOwner,
 	} {
 		registry.RegisterActivityWithOptions(function, activity.RegisterOptions{Name: name})
 	}

@@ -97,10 +97,15 @@ const testTimeoutSeconds = 10 * 365 * 24 * 3600
 // checkStart refuses starts that would break the single owner of a job or end a wait without an outcome (R46).
 func checkStart(request wire.PrepareRequest, spec wire.Spec) error {
 	start := request.Start
-	unset := start.TimeoutSeconds == 0 || start.TimeoutSeconds == testTimeoutSeconds && request.OriginalRunID == ""
-	switch want := wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID); {
-	case start.WorkflowID != want:
+	if want := wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID); start.WorkflowID != want {
 		return fmt.Errorf("workflow id %q is not that of this job; start it as %q", start.WorkflowID, want)
+	}
+	return checkStartOptions(start, request.OriginalRunID)
+}
+
+func checkStartOptions(start wire.StartOptions, originalRunID string) error {
+	unset := start.TimeoutSeconds == 0 || start.TimeoutSeconds == testTimeoutSeconds && originalRunID == ""
+	switch {
 	case start.CronSchedule != "":
 		return fmt.Errorf("cron schedule %q: a wait runs once; start it without one", start.CronSchedule)
 	case start.HasRetryPolicy:

@@ -18,6 +18,8 @@ func closeStatus(reason wire.Reason) wire.OutcomeStatus {
 		return wire.StatusCancelled
 	case wire.ReasonProviderExpired:
 		return wire.StatusExpired
+	case wire.ReasonSubmissionRefused:
+		return wire.StatusRefused
 	default:
 		return wire.StatusUnresolved
 	}
@@ -60,6 +62,9 @@ func (o *Operation) decided(now time.Time, status wire.OutcomeStatus, reason wir
 		OperationID: spec.OperationID, Provider: spec.Provider, Account: spec.Account,
 		ProviderJobID: spec.ProviderJobID, RawState: o.rec.LastRawState,
 		Result: map[string]string{}, OpenedAt: o.rec.OpenedAt.UTC(), ClosedAt: now.UTC(),
+	}
+	if o.submits() && o.rec.Submission.Job != nil {
+		outcome.ProviderJobID = o.rec.Submission.Job.ProviderJobID
 	}
 	if job := o.lastJob(); job != nil {
 		outcome.ProviderError = job.Error

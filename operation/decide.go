@@ -140,6 +140,8 @@ func missingField(d wire.Decision, unnamed bool) string {
 		return "credential_ref"
 	case d.Kind == wire.DecisionTreatAsPending && d.RawState == "":
 		return "raw_state"
+	case d.Kind == wire.DecisionAttach && d.ProviderJobID == "":
+		return "provider_job_id"
 	default:
 		return ""
 	}
@@ -250,6 +252,9 @@ func outOfBounds(d wire.Decision, option wire.Option) string {
 	if unused := unusedField(d); unused != "" {
 		return unused
 	}
+	if bad := badAttachment(d); bad != "" {
+		return bad
+	}
 	if d.PastBusinessDeadline && option.MaxSeconds == 0 {
 		return "past_business_deadline must be false: the extensions are used up"
 	}
@@ -295,6 +300,8 @@ func unusedField(d wire.Decision) string {
 		return fmt.Sprintf("credential_ref is not used by %s, leave it empty", d.Kind)
 	case d.RawState != "" && d.Kind != wire.DecisionTreatAsPending:
 		return fmt.Sprintf("raw_state is not used by %s, leave it empty", d.Kind)
+	case (d.ProviderJobID != "" || d.StatusURL != "") && d.Kind != wire.DecisionAttach:
+		return fmt.Sprintf("provider_job_id and status_url are not used by %s, leave them empty", d.Kind)
 	case d.PastBusinessDeadline && !grants(d.Kind):
 		return fmt.Sprintf("past_business_deadline is not used by %s, leave it false", d.Kind)
 	default:
@@ -430,6 +437,10 @@ func (o *Operation) carryOut(now time.Time, d wire.Decision) {
 		o.decided(now, closeStatus(open.Reason), open.Reason, open.Detail)
 	case wire.DecisionRefuse:
 		o.rec.Proposal = nil
+	case wire.DecisionAttach:
+		o.attach(now, d)
+	case wire.DecisionResubmit:
+		o.resubmit(now, d)
 	default:
 	}
 }
@@ -443,7 +454,7 @@ func (o *Operation) pollAgain(now time.Time) {
 func (o *Operation) goOn() {
 	o.rec.Escalation, o.rec.RemindAt = nil, time.Time{}
 	o.renewNudges()
-	o.rec.Phase = wire.PhasePolling
+	o.rec.Phase = o.activePhase()
 	if o.rec.Cancel != "" {
 		o.rec.Phase = wire.PhaseCancelling
 	}

@@ -16,6 +16,9 @@ func (o *Operation) stop(now time.Time, reason wire.Reason, detail string) {
 	if o.rec.Cancel != "" {
 		reason, detail = o.whileCancelling(reason, detail)
 	}
+	if o.submits() {
+		reason, detail = o.whileSubmitting(reason, detail)
+	}
 	switch options := o.options(reason, detail); {
 	case o.stopping:
 		o.stoppedWith(now, stopFor(reason, detail))

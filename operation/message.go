@@ -21,10 +21,14 @@ func Message(b wire.Briefing) string {
 		decidedLines(line, b)
 	}
 	line("operation: %s", b.OperationID)
-	line("job: %s at %s, account %s", b.ProviderJobID, b.Provider, b.Account)
-	line("last state: %s", stateText(b.RawState, b.Category))
-	line("waited: %s since %s, %s", Span(b.At.Sub(b.OpenedAt)), timestamp(b.OpenedAt), deadlinesText(b.Limits))
-	line("status requests: %d of %d (answers: %s)", b.Counters.StatusRequestsUsed, b.Limits.MaxStatusRequests, answersText(b.Answers))
+	if b.Submission != nil {
+		submissionLines(line, b)
+	} else {
+		line("job: %s at %s, account %s", b.ProviderJobID, b.Provider, b.Account)
+		line("last state: %s", stateText(b.RawState, b.Category))
+		line("waited: %s since %s, %s", Span(b.At.Sub(b.OpenedAt)), timestamp(b.OpenedAt), deadlinesText(b.Limits))
+		line("status requests: %d of %d (answers: %s)", b.Counters.StatusRequestsUsed, b.Limits.MaxStatusRequests, answersText(b.Answers))
+	}
 	line("last answer: %s", lastAnswerText(b))
 	if b.ProviderError.Code != "" || b.ProviderError.Message != "" {
 		line("provider's error: %s", strings.TrimSpace(b.ProviderError.Code+" "+b.ProviderError.Message))
@@ -78,6 +82,8 @@ func Headline(b wire.Briefing) string {
 		return oneLine(fmt.Sprintf("decided: %s by %s", b.Decided.Decision.Kind, b.Decided.Decision.DecidedBy))
 	case b.Proposal != nil:
 		return b.Proposal.Request.RequestedBy + " asks for more; waiting goes on meanwhile"
+	case b.Escalation != nil && b.Submission != nil:
+		return submissionHeadline(b)
 	case b.Escalation != nil:
 		return "stopped waiting: " + reasonText(b.Escalation.Reason, b.Escalation.Detail)
 	case b.Outcome != nil && b.Outcome.Undecided:
@@ -173,6 +179,11 @@ func Span(d time.Duration) string {
 
 // whatToCheck says what a person should look at before answering this reason.
 func whatToCheck(b wire.Briefing, open wire.Escalation) string {
+	if b.Submission != nil {
+		if check := submissionCheck(b, open); check != "" {
+			return check
+		}
+	}
 	switch open.Reason {
 	case wire.ReasonExtensionRequested:
 		return "is the job still making progress at the provider, and is its result worth the time and the checks asked for?"
@@ -210,8 +221,8 @@ func whatToCheck(b wire.Briefing, open wire.Escalation) string {
 		return "who reset this workflow? Its counters may be older than what the provider saw."
 	case wire.ReasonApprovalRequired:
 		return fmt.Sprintf("may credential %q be used for this job now? Its entry asks for a person's word.", b.CredentialRef)
-	case wire.ReasonPollURLRejected, wire.ReasonProviderFailure, wire.ReasonProviderCancelled,
-		wire.ReasonProviderExpired, wire.ReasonWaitCancelled:
+	case wire.ReasonPollURLRejected, wire.ReasonProviderFailure, wire.ReasonProviderCancelled, wire.ReasonProviderExpired,
+		wire.ReasonWaitCancelled, wire.ReasonSubmissionAmbiguous, wire.ReasonSubmissionRefused:
 		return "see the provider's console."
 	default:
 		return "see the provider's console."
@@ -232,6 +243,11 @@ func WithTexts(b wire.Briefing) []wire.Option {
 }
 
 func optionText(b wire.Briefing, option wire.Option) string {
+	if b.Submission != nil {
+		if text := submissionOption(b, option); text != "" {
+			return text
+		}
+	}
 	switch option.Kind {
 	case wire.DecisionExtend:
 		return "extend waiting by " + grantText(option) + "; counts as an extension"
@@ -249,6 +265,8 @@ func optionText(b wire.Briefing, option wire.Option) string {
 		return fmt.Sprintf("stop waiting; ends %s, the job itself is left alone", closeStatus(b.Escalation.Reason))
 	case wire.DecisionRefuse:
 		return "decline; polling goes on under the present limits"
+	case wire.DecisionAttach, wire.DecisionResubmit: // submissionOption's
+		return string(option.Kind)
 	default:
 		return string(option.Kind)
 	}

@@ -11,7 +11,7 @@ import (
 // own time. Between two requests one nudge counts and is noted, so that a flood of them neither polls faster nor fills the
 // audit. After the end it has no effect.
 func (o *Operation) Nudge(now time.Time, payload []byte) {
-	if o.rec.Outcome != nil || o.stopping {
+	if o.rec.Outcome != nil || o.stopping || o.submits() { // nothing outside hurries a submission
 		return
 	}
 	o.rec.Counters.NudgesReceived++

@@ -373,6 +373,9 @@ func (o *Operation) withheld(now time.Time, why wire.NotSent, detail, version st
 // reset stops a run that was found to be a reset: its counters may be older than what the provider saw (R31).
 func (o *Operation) reset(now time.Time, runID string) {
 	o.rec.ResetRunID = runID
+	if o.submits() {
+		o.rec.Submission.MaybeSent = true // by the run that was reset
+	}
 	o.stop(now, wire.ReasonHistoryReset, "")
 }
 

@@ -36,9 +36,11 @@ const (
 	nothing flight = iota
 	statusRequest
 	cancelRequest
+	submitRequest
 )
 
-// Command is the next thing the shell does for an operation: Wait, SendStatus, SendCancel, Notify, LearnKeys or Close.
+// Command is the next thing the shell does for an operation: Wait, SendStatus, SendCancel, SendSubmit, AwaitSubmitted, Notify,
+// LearnKeys or Close.
 type Command interface{ command() }
 
 // Wait lets time pass: until the given time, or, if that is zero, until something arrives.
@@ -101,6 +103,7 @@ func Open(prepared wire.Prepared, firstRunID string, startedAt, now time.Time) *
 		Approval:      prepared.Approval,
 		DecisionKeys:  prepared.DecisionKeys,
 	}}
+	op.openSubmission()
 	op.note(wire.Entry{At: now, Event: wire.EventOpened})
 	if prepared.ResetRunID != "" {
 		op.reset(now, prepared.ResetRunID)
@@ -149,6 +152,8 @@ func (o *Operation) Next(now time.Time) Command {
 		return o.finish(now)
 	case o.inFlight != nothing:
 		return Wait{Summary: "waiting for an answer", Withdraw: o.withdraws()}
+	case o.Following():
+		return Wait{Summary: "waiting for the job's wait"}
 	case o.stopping:
 		o.decided(now, wire.StatusUnresolved, wire.ReasonWaitCancelled, "")
 		return o.Next(now)
@@ -156,6 +161,8 @@ func (o *Operation) Next(now time.Time) Command {
 		return o.nextEscalated(now)
 	case o.rec.Cancel == wire.CancelWanted:
 		return o.nextCancel(now)
+	case o.submits() && o.rec.Submission.Await == wire.AwaitWanted:
+		return o.startAwait(now)
 	default:
 		return o.nextPoll(now)
 	}
@@ -188,6 +195,8 @@ func (o *Operation) nextPoll(now time.Time) Command {
 	case o.late(now):
 		o.planCatchUp(now)
 		return o.Next(now)
+	case o.submits():
+		return o.sendSubmit(now, deadline)
 	default:
 		return o.sendStatus(now, deadline)
 	}
@@ -215,7 +224,11 @@ func (o *Operation) sendStatus(now, deadline time.Time) Command {
 // pollSummary is what the Temporal UI shows beside a timer and its activity: "poll 4 of 12, local_backoff".
 func (o *Operation) pollSummary(source wire.DelaySource) string {
 	next := strconv.Itoa(o.rec.Counters.StatusRequestsUsed + 1)
-	return "poll " + next + " of " + strconv.Itoa(o.rec.Limits.MaxStatusRequests) + ", " + string(source)
+	what := "poll "
+	if o.submits() {
+		what = "submit "
+	}
+	return what + next + " of " + strconv.Itoa(o.rec.Limits.MaxStatusRequests) + ", " + string(source)
 }
 
 func (o *Operation) pollRequest(deadline time.Time) wire.PollRequest {

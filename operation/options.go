@@ -8,7 +8,7 @@ import (
 
 // offer says which decisions a reason leaves open besides close, which it always does.
 type offer struct {
-	extend, treatAsPending, useCredential, cancel, acceptResult, approve bool
+	extend, treatAsPending, useCredential, cancel, acceptResult, approve, attach, resubmit bool
 }
 
 // offered is the table of options per reason.
@@ -31,7 +31,8 @@ func offered(reason wire.Reason, detail string) offer {
 	case wire.ReasonApprovalRequired:
 		return offer{approve: true}
 	case wire.ReasonPollURLRejected, wire.ReasonProviderFailure, wire.ReasonProviderCancelled,
-		wire.ReasonProviderExpired, wire.ReasonWaitCancelled, wire.ReasonExtensionRequested: // a proposal has options of its own
+		wire.ReasonProviderExpired, wire.ReasonWaitCancelled, wire.ReasonSubmissionAmbiguous, wire.ReasonSubmissionRefused,
+		wire.ReasonExtensionRequested: // a proposal has options of its own
 		return offer{}
 	default:
 		return offer{}
@@ -42,6 +43,9 @@ func offered(reason wire.Reason, detail string) offer {
 // documentation do not allow (R34, R39).
 func (o *Operation) options(reason wire.Reason, detail string) []wire.Option {
 	can := offered(reason, detail)
+	if o.submits() {
+		can = o.submissionOffer(reason)
+	}
 	grantable := o.rec.Counters.ExtensionsUsed < o.rec.Limits.MaxExtensions
 	var out []wire.Option
 	if can.approve {
@@ -55,6 +59,12 @@ func (o *Operation) options(reason wire.Reason, detail string) []wire.Option {
 	}
 	if left := o.rec.Counters.StatusRequestsUsed < o.rec.Limits.MaxStatusRequests; can.useCredential && (grantable || left) {
 		out = append(out, o.credentialOption(grantable))
+	}
+	if can.attach {
+		out = append(out, wire.Option{Kind: wire.DecisionAttach})
+	}
+	if can.resubmit {
+		out = append(out, wire.Option{Kind: wire.DecisionResubmit})
 	}
 	if can.cancel && o.cancellable() {
 		out = append(out, wire.Option{Kind: wire.DecisionCancel})
@@ -98,6 +108,9 @@ func (o *Operation) cancellable() bool {
 func (o *Operation) asksPerson(reason wire.Reason, options []wire.Option) bool {
 	if named := o.rec.Prepared.Spec.Escalation.EscalateOn; named != nil {
 		return slices.Contains(named, reason)
+	}
+	if o.submits() {
+		return o.asksOfSubmission(reason, options)
 	}
 	return len(options) > 1
 }

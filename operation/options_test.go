@@ -230,6 +230,9 @@ func TestEveryReasonHasItsRow(t *testing.T) {
 	for _, c := range stopCases() {
 		covered[c.reason] = true
 	}
+	for _, ofSubmissions := range []wire.Reason{wire.ReasonSubmissionAmbiguous, wire.ReasonSubmissionRefused} {
+		covered[ofSubmissions] = true // see submit_test.go
+	}
 	for _, reason := range wire.Reasons() {
 		require.True(t, covered[reason], "no case stops for %s", reason)
 	}
@@ -299,7 +302,7 @@ func (c stopCase) checkApplied(t *testing.T, op *operation.Operation, kind wire.
 		require.Equal(t, c.reason, outcome.Reason)
 		require.Equal(t, c.detail, outcome.Detail)
 		require.False(t, outcome.Undecided)
-	case wire.DecisionRefuse:
+	case wire.DecisionAttach, wire.DecisionResubmit, wire.DecisionRefuse:
 		require.Fail(t, "a stop never offers refuse")
 	}
 }

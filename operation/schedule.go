@@ -135,7 +135,7 @@ func (o *Operation) soonest(now time.Time) time.Time {
 
 // finalLook is the one last request before a deadline, so that an escalation speaks of a fresh state (R23).
 func (o *Operation) finalLook(now, deadline time.Time) (candidate, bool) {
-	if o.rec.FinalLookFor.Equal(deadline) || o.needsApproval() { // nobody approves in a few seconds
+	if o.rec.FinalLookFor.Equal(deadline) || o.needsApproval() || o.submits() { // nobody approves in a few seconds
 		return candidate{}, false
 	}
 	lead := min(seconds(int64(o.rec.Prepared.Pace.RequestTimeoutSeconds)), maxFinalLookLead)

@@ -73,6 +73,9 @@ func sentence(e wire.Entry) string {
 	case wire.EventPollPlanned:
 		return fmt.Sprintf("next poll %s from %s (%s)", clock(e), e.DelaySource, used(e))
 	case wire.EventRequestReserved:
+		if e.Detail != "" {
+			return fmt.Sprintf("submitting, request %d of %d, %s", e.StatusRequestsUsed, e.MaxStatusRequests, e.Detail)
+		}
 		return fmt.Sprintf("sending request %d of %d", e.StatusRequestsUsed, e.MaxStatusRequests)
 	case wire.EventResponseReceived, wire.EventRequestLost:
 		return answerSentence(e) + " (" + used(e) + ")"
@@ -149,6 +152,15 @@ func peopleSentence(e wire.Entry) string {
 		return nudgedSentence(e)
 	case wire.EventExtensionRequested:
 		return requestedSentence(e)
+	case wire.EventSubmitted:
+		if e.Detail == attachedWord {
+			return "goes on with job " + e.Reason + ", which a person found"
+		}
+		return strings.TrimSuffix("the provider has job "+e.Reason+"; "+e.Detail, "; ")
+	case wire.EventAwaitStarted:
+		return "job " + e.Reason + " is waited for by a workflow of its own"
+	case wire.EventAwaitEnded:
+		return "the wait ended: " + strings.TrimPrefix(joinWords(e.Reason, e.Detail), "; ")
 	case wire.EventProposalLapsed:
 		return fmt.Sprintf("proposal %s lapsed: %s", e.Detail, e.Reason)
 	default:

@@ -52,7 +52,7 @@ func (o *Operation) View(now time.Time) wire.OperationView {
 	view := wire.OperationView{
 		Spec: o.rec.Prepared.Spec, Limits: o.rec.Limits, Counters: o.rec.Counters,
 		Answers: maps.Clone(o.rec.Answers), Phase: o.rec.Phase, LastObservation: o.rec.LastObservation,
-		Approval: o.rec.Approval, Signing: o.signingView(), Notice: o.Notice(),
+		Approval: o.rec.Approval, Signing: o.signingView(), Submission: o.submissionView(), Notice: o.Notice(),
 	}
 	if o.rec.Escalation != nil {
 		view.Escalation = o.EscalationView(now)
@@ -92,6 +92,10 @@ func (o *Operation) Briefing(now time.Time) wire.Briefing {
 		OpenedAt: o.rec.OpenedAt.UTC(), At: now.UTC(), Limits: o.rec.Limits, Counters: o.rec.Counters,
 		Answers: maps.Clone(o.rec.Answers), CredentialRef: o.rec.CredentialRef,
 		ConsoleURL: o.rec.Prepared.Table.ConsoleURL, Cancel: o.rec.Prepared.Table.Cancel, Outcome: o.outcomeToTell(),
+		Submission: o.submissionView(),
+	}
+	if briefing.Submission != nil && briefing.ProviderJobID == "" {
+		briefing.ProviderJobID = briefing.Submission.ProviderJobID
 	}
 	if last := o.rec.LastObservation; last != nil {
 		briefing.LastHTTPStatus, briefing.LastAnswer, briefing.LastAnswerAt = last.HTTPStatus, last.Answer, last.ReceivedAt

@@ -36,7 +36,7 @@ func (b *builder) build() {
 	b.buildFields()
 	b.buildCancel()
 	b.buildSchedule()
-	b.checkSubmission()
+	b.buildSubmit()
 	b.buildCallback()
 	b.checkSources()
 }

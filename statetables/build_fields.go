@@ -160,34 +160,3 @@ func (b *builder) retention() int {
 	}
 	return 0
 }
-
-// maxKeyLength bounds what a provider may be said to take as an idempotency key.
-const maxKeyLength = 65_536
-
-// checkSubmission checks what is for people only: how a submission can be repeated.
-func (b *builder) checkSubmission() {
-	written := b.doc.Submission
-	if written == nil {
-		return
-	}
-	switch written.Idempotency {
-	case "header", "body", "query", "client_id":
-		b.cite("submission", written.Source)
-		b.between("submission.max_length", written.MaxLength, 0, maxKeyLength)
-		if written.Name == "" {
-			b.fail("submission", "submission: idempotency %s has no name; write what the key is called, like name: Idempotency-Key", written.Idempotency)
-		}
-		return
-	case "none":
-		b.cite("submission", written.Source)
-	case "unknown":
-		if written.Source != "" {
-			b.fail("submission", "submission: idempotency unknown has a source; write none where it was read that there is none")
-		}
-	default:
-		b.fail("submission", "submission: idempotency %q; write one of none, header, body, query, client_id, unknown", written.Idempotency)
-	}
-	if written.Name != "" || written.MaxLength != 0 {
-		b.fail("submission", "submission: name and max_length belong to a key; remove them, or say how the key is sent: idempotency: header")
-	}
-}

@@ -84,7 +84,8 @@ func (b *builder) checkHoles(path string, parsed template) {
 	for _, p := range parsed.parts {
 		param, isParam := strings.CutPrefix(p.name, "params.")
 		_, named := b.doc.Params[param]
-		named = named && isParam || slices.Contains([]string{"", "job_id", "account", "status_url"}, p.name)
+		named = named && isParam || slices.Contains([]string{"", "job_id", "account", "status_url"}, p.name) ||
+			p.name == "key" && strings.HasPrefix(path, "submit.request.url")
 		if !named {
 			b.fail(path, "%s: {%s} names no value; values are {job_id}, {account}, {status_url} and {params.x} of declared params", path, p.name)
 		}
@@ -117,6 +118,7 @@ func (b *builder) requestURL(path, text string, handedOut bool) template {
 	}
 	if rest, plain := strings.CutPrefix(text, "http://"); plain {
 		host, _, _ := strings.Cut(rest, "/")
+		host = hole.ReplaceAllString(host, "1") // a param may stand for the port of a loopback address
 		if _, err := parseOrigin("http://" + host); err != nil {
 			b.fail(path, "%s: http is for loopback only; write https://host/path", path)
 		}

@@ -18,7 +18,7 @@ var (
 	// citedSections name a source themselves. The for of a second one may name them too.
 	citedSections = []string{
 		"read_only", "http_codes", "not_found", "rate_limited", "case_insensitive", "unknown_states", "absent_state", "cancel", "schedule",
-		"submission", "callback", "retention", "rate_limits",
+		"submit", "callback", "retention", "rate_limits",
 	}
 	// ownSections are the table's own: names, and examples that are invented.
 	ownSections = []string{"provider", "title", "sources", "example_job", "examples"}

@@ -34,7 +34,7 @@ type Document struct {
 	Hints           []HintDoc            `yaml:"hints"`
 	Cancel          *CancelDoc           `yaml:"cancel"`
 	Schedule        ScheduleDoc          `yaml:"schedule"`
-	Submission      *SubmissionDoc       `yaml:"submission"`
+	Submit          *SubmitDoc           `yaml:"submit"`
 	Callback        *CallbackDoc         `yaml:"callback"`
 	Retention       *KeepDoc             `yaml:"retention"`
 	RateLimits      []SayingDoc          `yaml:"rate_limits"`
@@ -219,14 +219,57 @@ type SecondsDoc struct {
 	Source  string `yaml:"source"`
 }
 
-// SubmissionDoc says whether the same submission, sent again, makes a second job. jobwait never submits; it is for those
-// who do.
-type SubmissionDoc struct {
-	Idempotency string `yaml:"idempotency"`
-	Name        string `yaml:"name"`
-	MaxLength   int    `yaml:"max_length"`
-	Source      string `yaml:"source"`
-	Note        string `yaml:"note"`
+// SubmitDoc says whether the same submission, sent again, makes a second job, and, with a Request, how to submit. Waits never
+// submit; SubmitAndAwait does.
+type SubmitDoc struct {
+	Idempotency string             `yaml:"idempotency"`
+	Name        string             `yaml:"name"`
+	MaxLength   int                `yaml:"max_length"`
+	Source      string             `yaml:"source"`
+	Note        string             `yaml:"note"`
+	Request     *SubmitRequestDoc  `yaml:"request"`
+	Answer      *SubmitAnswerDoc   `yaml:"answer"`
+	Examples    []SubmitExampleDoc `yaml:"examples"`
+}
+
+// SubmitRequestDoc is the request that submits. Its body is the spec's; {key} in the url is the idempotency key.
+type SubmitRequestDoc struct {
+	Method  string            `yaml:"method"`
+	URL     string            `yaml:"url"`
+	Query   map[string]string `yaml:"query"`
+	Headers map[string]string `yaml:"headers"`
+	Source  string            `yaml:"source"`
+}
+
+// SubmitAnswerDoc is how the answer to a submission is read.
+type SubmitAnswerDoc struct {
+	Accepted  []int             `yaml:"accepted"`
+	Refused   []int             `yaml:"refused"`
+	Later     []int             `yaml:"later"`
+	Exists    []int             `yaml:"exists"`
+	JobID     string            `yaml:"job_id"`
+	StatusURL string            `yaml:"status_url"`
+	Params    map[string]string `yaml:"params"`
+	ReadAs    string            `yaml:"read_as"`
+	Source    string            `yaml:"source"`
+}
+
+// SubmitExampleDoc is one answer to a submission and what it must be read as.
+type SubmitExampleDoc struct {
+	Name  string        `yaml:"name"`
+	Key   string        `yaml:"key"`
+	Given GivenDoc      `yaml:"given"`
+	Want  WantSubmitDoc `yaml:"want"`
+}
+
+// WantSubmitDoc is compared whole.
+type WantSubmitDoc struct {
+	Verdict   string            `yaml:"verdict"`
+	Detail    string            `yaml:"detail"`
+	JobID     string            `yaml:"job_id"`
+	StatusURL string            `yaml:"status_url"`
+	Params    map[string]string `yaml:"params"`
+	Category  string            `yaml:"category"`
 }
 
 // CallbackDoc is the webhook by which the provider says that something happened to a job. Of what it says only which job is

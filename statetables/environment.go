@@ -1,6 +1,7 @@
 package statetables
 
 import (
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,6 +26,8 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 			cel.UnaryBinding(given), cel.OverloadIsNonStrict())),
 		cel.Function("either", cel.Overload("either_dyn_dyn", []*cel.Type{cel.DynType, cel.DynType}, cel.DynType,
 			cel.BinaryBinding(either), cel.OverloadIsNonStrict())),
+		cel.Function("last_segment", cel.Overload("last_segment_string", []*cel.Type{cel.StringType}, cel.StringType,
+			cel.UnaryBinding(lastSegment))),
 	)
 })
 
@@ -69,6 +72,20 @@ func either(value, otherwise ref.Val) ref.Val {
 		return otherwise
 	}
 	return value
+}
+
+// lastSegment is the last segment of a URL's path that is not empty, without its escapes.
+func lastSegment(value ref.Val) ref.Val {
+	text, ok := value.(types.String)
+	if !ok {
+		return types.NewErr("not a text")
+	}
+	parsed, err := url.Parse(string(text))
+	if err != nil {
+		return types.NewErr("no URL")
+	}
+	path := strings.TrimRight(parsed.Path, "/")
+	return types.String(path[strings.LastIndexByte(path, '/')+1:])
 }
 
 // adapter shows the body to CEL without copying it.

@@ -180,6 +180,7 @@ func parseTable(data []byte) (*Table, []fault) {
 	if len(decoder.faults) == 0 {
 		builder.runExamples()
 		builder.runCallbackExamples()
+		builder.runSubmitExamples()
 	}
 	return builder.table, decoder.faults
 }

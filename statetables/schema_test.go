@@ -259,14 +259,11 @@ func schemaRules() map[string]members {
 		"schedule.floor.seconds":           within(1, 86_400),
 		"schedule.cap":                     {required("seconds", "source")},
 		"schedule.cap.seconds":             within(1, 86_400),
-		"submission": {required("idempotency"), {"allOf", []members{
+		"submit": {required("idempotency"), {"allOf", []members{
 			{{"if", whereIdempotency(keyed)}, {"then", members{required("name", "source")}}, {"else", noKey}},
 			{{"if", whereIdempotency([]string{"none"})}, {"then", members{required("source")}}},
 			{{"if", whereIdempotency([]string{"unknown"})}, {"then", members{{"properties", members{{"source", false}}}}}},
 		}}},
-		"submission.idempotency":               oneWordOf(append(keyed, "none", "unknown")...),
-		"submission.name":                      filledIn,
-		"submission.max_length":                within(0, maxKeyLength),
 		"callback":                             {required("job_id", "signature", "source", "examples")},
 		"callback.job_id":                      filledIn,
 		"callback.signature":                   signatureRules(),
@@ -289,6 +286,25 @@ func schemaRules() map[string]members {
 		"examples[]":                           {required("name")},
 		"examples[].name":                      filledIn,
 		"examples[].given.status":              within(100, 599),
+		"submit.idempotency":                   oneWordOf(append(keyed, "none", "unknown")...),
+		"submit.name":                          filledIn,
+		"submit.max_length":                    within(0, maxKeyLength),
+		"submit.request":                       {required("method", "url", "source")},
+		"submit.request.method":                oneWordOf(submitMethods...),
+		"submit.request.url":                   submittedURL,
+		"submit.request.headers":               {{"propertyNames", headerNames()}},
+		"submit.answer":                        {required("accepted", "source")},
+		"submit.answer.accepted":               {{"minItems", 1}},
+		"submit.answer.accepted[]":             within(200, 299),
+		"submit.answer.refused[]":              within(400, 599),
+		"submit.answer.later[]":                within(400, 599),
+		"submit.answer.exists[]":               within(200, 499),
+		"submit.answer.read_as":                oneWordOf("status"),
+		"submit.examples[]":                    {required("name")},
+		"submit.examples[].name":               filledIn,
+		"submit.examples[].given.status":       within(100, 599),
+		"submit.examples[].want.verdict":       oneWordOf(wire.SubmitAccepted, wire.SubmitRefused, wire.SubmitLater, wire.SubmitAmbiguous),
+		"submit.examples[].want.category":      oneWordOf(categoryWords()...),
 		"examples[].want.answer": oneWordOf(wire.AnswerRead, wire.AnswerDenied, wire.AnswerNotFound, wire.AnswerRateLimited,
 			wire.AnswerServerError, wire.AnswerUnexpected, wire.AnswerMalformed),
 		"examples[].want.category": oneWordOf(append(categoryWords(), string(wire.CategoryUnknown))...),
@@ -304,6 +320,9 @@ func placeOfFacts() members {
 
 // requestedURL is how the URL of a request is written: http is for loopback only, and the query has a place of its own.
 var requestedURL = members{{"pattern", `^(?:https://|http://(?:localhost|127\.[0-9.]+|\[::1\])(?::[0-9]+)?/|\{status_url)[^?#]*$`}}
+
+// submittedURL is requestedURL where no URL was handed out yet, and a param may stand for the port of a loopback address.
+var submittedURL = members{{"pattern", `^(?:https://|http://(?:localhost|127\.[0-9.]+|\[::1\])(?::(?:[0-9]+|\{params\.[a-z0-9_]+\}))?/)[^?#]*$`}}
 
 // aboutTheJob are the codes that may be given a meaning.
 var aboutTheJob = members{

@@ -23,6 +23,7 @@ type Table struct {
 
 	status call
 	cancel *cancelCall
+	submit *submitCall
 	reach  reach
 
 	codes    map[int]*codeMeaning // by code, or by its first digit alone

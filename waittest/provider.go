@@ -47,7 +47,8 @@ func (o ProviderOptions) Validate() error {
 }
 
 // Provider is a scripted provider of export jobs behind a real HTTP server, as the demo-export state table expects it: GET
-// /exports/<id> answers a job's status, POST /exports/<id>/cancel cancels it. It answers by script and remembers what it was asked.
+// /exports/<id> answers a job's status, POST /exports/<id>/cancel cancels it, and POST /exports submits one where
+// ProviderScript.Submit or TakeSubmissions says how. It answers by script and remembers what it was asked.
 //
 // For scripts in other processes it has GET /_health, GET /_log (JSON lines of all requests, also unfinished ones; ?job=<id> for one
 // job's), PUT /_jobs/<id> (a JobScript) and POST /_jobs/<id>/release. These need no key: keep it on loopback. It is safe for
@@ -67,6 +68,7 @@ type Provider struct {
 	key          string
 	jobs         map[string]*job
 	defaultSteps *JobScript
+	submitted    *submissions // nil: none are taken
 }
 
 // NewProvider starts a provider. Close ends it; no context does, because tests of what happens after one ends need a provider too.
@@ -86,6 +88,9 @@ func NewProvider(opts ProviderOptions) (*Provider, error) {
 	}
 	if p.route == nil {
 		p.route = classify
+	}
+	if opts.Script.Submit != nil {
+		p.submitted = &submissions{script: *opts.Script.Submit}
 	}
 	for id, script := range opts.Script.Jobs {
 		p.jobs[id] = newJob(script)

@@ -299,6 +299,8 @@ type ProviderScript struct {
 	Jobs map[string]JobScript `json:"jobs,omitempty"`
 	// Default answers for every other id, each with a script position of its own; nil: those are unknown (404).
 	Default *JobScript `json:"default,omitempty"`
+	// Submit says how submissions are taken; nil: they are not.
+	Submit *SubmitScript `json:"submit,omitempty"`
 }
 
 // ReadProviderScript reads a script file. An unknown field, a second value and a step that cannot be played are errors.
@@ -315,6 +317,11 @@ func (s ProviderScript) Validate() error {
 	for _, job := range slices.Sorted(maps.Keys(s.Jobs)) {
 		if err := validateJob(job, s.Jobs[job]); err != nil {
 			return err
+		}
+	}
+	if s.Submit != nil {
+		if err := s.Submit.Validate(); err != nil {
+			return fmt.Errorf("waittest: %w", err)
 		}
 	}
 	if s.Default == nil {

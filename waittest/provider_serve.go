@@ -40,7 +40,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	entry.Kind, entry.Job = kind, job
 	entry.Authorized = p.authorized(r)
 	// Who sees a request in the log can release it: it is held before it is shown.
-	met := p.meet(entry)
+	met := p.meet(entry, r)
 	p.log.open(entry)
 	p.play(w, r, entry, met)
 }
@@ -60,6 +60,9 @@ func (p *Provider) enter() bool {
 func classify(r *http.Request) (RequestKind, string) {
 	escaped, ok := strings.CutPrefix(r.URL.EscapedPath(), exportsPrefix)
 	if !ok {
+		if r.URL.Path == submitPath && r.Method == http.MethodPost {
+			return KindSubmit, ""
+		}
 		return KindOther, ""
 	}
 	escaped, isCancel := strings.CutSuffix(escaped, cancelSuffix)
@@ -91,11 +94,31 @@ type meeting struct {
 	let  <-chan struct{}
 }
 
-func (p *Provider) meet(entry *LogEntry) meeting {
+func (p *Provider) meet(entry *LogEntry, r *http.Request) meeting {
+	if entry.Kind == KindSubmit && entry.Authorized {
+		return p.meetSubmission(entry, r)
+	}
 	asked := p.job(entry.Job)
 	met := meeting{step: step(entry, asked), job: asked}
 	if met.step.Hold {
 		met.let = asked.enter()
+	}
+	return met
+}
+
+// meetSubmission makes the job before anything happens to the request.
+func (p *Provider) meetSubmission(entry *LogEntry, r *http.Request) meeting {
+	answer, id, err := p.submission(r.Header.Get("Idempotency-Key"))
+	if err != nil {
+		return meeting{step: refusal(http.StatusNotFound, "not_found")}
+	}
+	entry.Job = id
+	met := meeting{step: answer, job: p.job(id)}
+	if met.job == nil {
+		met.job = newJob(Script(Step{}))
+	}
+	if answer.Hold {
+		met.let = met.job.enter()
 	}
 	return met
 }

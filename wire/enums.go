@@ -9,6 +9,8 @@ const (
 	PhaseEscalated  Phase = "escalated"
 	PhaseCancelling Phase = "cancelling"
 	PhaseClosed     Phase = "closed"
+	PhaseSubmitting Phase = "submitting" // of submissions only
+	PhaseAwaiting   Phase = "awaiting"   // of submissions only: the job's wait goes on as a workflow of its own
 )
 
 // Category is what a raw state of a provider means.
@@ -84,8 +86,10 @@ const (
 	ReasonCancelUnconfirmed         Reason = "cancel_unconfirmed"
 	ReasonHistoryReset              Reason = "history_reset"
 	ReasonApprovalRequired          Reason = "approval_required"
-	ReasonWaitCancelled             Reason = "wait_cancelled"      // outcomes only
-	ReasonExtensionRequested        Reason = "extension_requested" // proposals only
+	ReasonSubmissionAmbiguous       Reason = "submission_ambiguous" // there may be a job, and nobody knows its id
+	ReasonSubmissionRefused         Reason = "submission_refused"   // the provider took no job
+	ReasonWaitCancelled             Reason = "wait_cancelled"       // outcomes only
+	ReasonExtensionRequested        Reason = "extension_requested"  // proposals only
 )
 
 // Reasons lists every reason a stop can have, in the order of the documentation.
@@ -96,7 +100,7 @@ func Reasons() []Reason {
 		ReasonNeedsInput, ReasonContradictoryResponse, ReasonMalformedResponse, ReasonAuthorizationDenied,
 		ReasonJobNotFound, ReasonIntegrationFailure, ReasonPollURLRejected, ReasonPartialResult,
 		ReasonProviderFailure, ReasonProviderCancelled, ReasonProviderExpired, ReasonCancelUnconfirmed,
-		ReasonHistoryReset, ReasonApprovalRequired,
+		ReasonHistoryReset, ReasonApprovalRequired, ReasonSubmissionAmbiguous, ReasonSubmissionRefused,
 	}
 }
 
@@ -123,6 +127,8 @@ const (
 	DecisionClose          DecisionKind = "close"
 	DecisionRefuse         DecisionKind = "refuse"
 	DecisionApproveRequest DecisionKind = "approve_request"
+	DecisionAttach         DecisionKind = "attach"   // of submissions: a person names the job
+	DecisionResubmit       DecisionKind = "resubmit" // of submissions: send it once more, as a new generation
 )
 
 // ApprovalRule says when a person must approve that a credential is used for status requests.
@@ -142,7 +148,7 @@ const (
 func DecisionKinds() []DecisionKind {
 	return []DecisionKind{
 		DecisionExtend, DecisionTreatAsPending, DecisionUseCredential, DecisionCancel, DecisionAcceptResult, DecisionClose,
-		DecisionRefuse, DecisionApproveRequest,
+		DecisionRefuse, DecisionApproveRequest, DecisionAttach, DecisionResubmit,
 	}
 }
 
@@ -208,4 +214,7 @@ const (
 	EventNudged             Event = "nudged"
 	EventNotified           Event = "notified"
 	EventClosed             Event = "closed"
+	EventSubmitted          Event = "submitted"     // of submissions: the job is known
+	EventAwaitStarted       Event = "await_started" // of submissions: the job's wait goes on as a workflow of its own
+	EventAwaitEnded         Event = "await_ended"
 )

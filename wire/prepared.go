@@ -49,6 +49,8 @@ type Prepared struct {
 	// TellDecisions says that people are told of decisions, too, and of the end of a wait that they were asked about. A wait
 	// that was prepared before this was known tells of escalations, reminders, and closing without an answer alone.
 	TellDecisions bool `json:"tell_decisions,omitempty"`
+	// Submission is set where the operation submits the job and does not only wait for it.
+	Submission *SubmissionFacts `json:"submission,omitempty"`
 	// ResetRunID is set when prepare found its run to be a reset.
 	ResetRunID string   `json:"reset_run_id,omitempty"`
 	Notes      []string `json:"notes,omitempty"`

@@ -81,6 +81,9 @@ type Record struct {
 	// EndTold says that people were told how the wait ended, or need not be (with Prepared.TellDecisions alone).
 	EndTold bool `json:"end_told,omitempty"`
 
+	// Submission is set with Prepared.Submission.
+	Submission *SubmissionRecord `json:"submission,omitempty"`
+
 	AuditSeq  int    `json:"audit_seq"`
 	AuditHead string `json:"audit_head"`
 }
@@ -189,6 +192,8 @@ type Briefing struct {
 	// Decided is the decision that NotifyDecided tells of.
 	Decided *Decided `json:"decided,omitempty"`
 	Outcome *Outcome `json:"outcome,omitempty"`
+	// Submission is set where the operation submits the job.
+	Submission *SubmissionView `json:"submission,omitempty"`
 }
 
 // TrustedKeys is what ActivityTrustedKeys answers: the keys that the worker trusts at this moment.

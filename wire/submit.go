@@ -153,3 +153,141 @@ type EarlierSubmission struct {
 	Reason        Reason        `json:"reason"`
 	DecidedBy     string        `json:"decided_by"`
 }
+
+// PrepareSubmissionRequest asks the first recorded step of a submission to validate its spec and to snapshot what the worker
+// knows. It is answered by a Prepared whose Submission is set.
+type PrepareSubmissionRequest struct {
+	Spec          json.RawMessage `json:"spec"`
+	StartedAt     time.Time       `json:"started_at"`
+	OriginalRunID string          `json:"original_run_id,omitempty"`
+	Start         StartOptions    `json:"start"`
+}
+
+// SubmissionFacts are what a submission runs by, besides what it has in common with a wait. An upgrade of the worker changes
+// nothing in it.
+type SubmissionFacts struct {
+	Fingerprint   string      `json:"fingerprint"`
+	Idempotency   Idempotency `json:"idempotency"`
+	OfferResubmit bool        `json:"offer_resubmit,omitempty"`
+	Wait          SubmitWait  `json:"wait"`
+	// KeyLength is the longest key that the provider takes; 0: any.
+	KeyLength int `json:"key_length,omitempty"`
+}
+
+// SubmissionRecord is where a submission stands.
+type SubmissionRecord struct {
+	Generation int    `json:"generation"`
+	Key        string `json:"key,omitempty"`
+	// MaybeSent says that a request of this generation may have made a job that is not known.
+	MaybeSent bool          `json:"maybe_sent,omitempty"`
+	Job       *SubmittedJob `json:"job,omitempty"`
+	// Attached says that a person named the job.
+	Attached    bool       `json:"attached,omitempty"`
+	SubmittedAt *time.Time `json:"submitted_at,omitempty"`
+	// DecidedAt is when a person attached or resubmitted a job last: it is waited for as long from then on.
+	DecidedAt time.Time           `json:"decided_at,omitzero"`
+	Await     AwaitState          `json:"await,omitempty"`
+	Owner     *Owner              `json:"owner,omitempty"`
+	Wait      *Outcome            `json:"wait,omitempty"`
+	Before    []EarlierSubmission `json:"before,omitempty"`
+}
+
+// AwaitState says how far the wait for a submitted job is.
+type AwaitState string
+
+// The states of the wait for a submitted job.
+const (
+	AwaitWanted  AwaitState = "wanted"  // the job is known, its wait was not started
+	AwaitRunning AwaitState = "running" // started, or followed where another owns the job
+	AwaitEnded   AwaitState = "ended"
+)
+
+// SubmittedJob is what is known of a job after its submission.
+type SubmittedJob struct {
+	ProviderJobID string `json:"provider_job_id"`
+	StatusURL     string `json:"status_url,omitempty"`
+	// Params are those that the answer has for the wait, besides the spec's.
+	Params map[string]string `json:"params,omitempty"`
+}
+
+// SubmitRequest asks Submit for one request.
+type SubmitRequest struct {
+	Target
+	Authority
+	// Body is the spec's.
+	Body json.RawMessage `json:"body,omitempty"`
+	// Key is the idempotency key of this generation; empty where the provider knows none.
+	Key string `json:"key,omitempty"`
+	// Fingerprint is what prepare found. A request that has another by now is not sent.
+	Fingerprint    string    `json:"fingerprint"`
+	Generation     int       `json:"generation"`
+	NotAfter       time.Time `json:"not_after"`
+	TimeoutSeconds int       `json:"timeout_seconds"`
+	MayHoldBack    bool      `json:"may_hold_back,omitempty"`
+}
+
+// SubmitVerdict says in one word what came of one request to submit.
+type SubmitVerdict string
+
+// What came of a request to submit.
+const (
+	SubmitAccepted  SubmitVerdict = "accepted"   // there is a job, and its id is known
+	SubmitRefused   SubmitVerdict = "refused"    // there is none, and will be none
+	SubmitLater     SubmitVerdict = "later"      // there is none, and the provider takes it later perhaps
+	SubmitNeverLeft SubmitVerdict = "never_left" // nothing was sent
+	SubmitAmbiguous SubmitVerdict = "ambiguous"  // there may be one
+)
+
+// SubmitResult is what one execution of Submit taught: either why nothing was sent, or a verdict with an observation. The
+// fields that PollResult has are meant as there.
+type SubmitResult struct {
+	NotSent           NotSent       `json:"not_sent,omitempty"`
+	Detail            string        `json:"detail,omitempty"`
+	RunID             string        `json:"run_id,omitempty"`
+	CredentialVersion string        `json:"credential_version,omitempty"`
+	HeldUntil         *time.Time    `json:"held_until,omitempty"`
+	HeldBack          *HeldBack     `json:"held_back,omitempty"`
+	Verdict           SubmitVerdict `json:"verdict,omitempty"`
+	// Observation is the HTTP fact. Its job fact is set where the answer tells the state of the job as a status answer does.
+	Observation *Observation `json:"observation,omitempty"`
+	// Job is set with SubmitAccepted.
+	Job *SubmittedJob `json:"job,omitempty"`
+}
+
+// Details of a submission's verdict.
+const (
+	DetailNoJobID        = "no_job_id"        // accepted, and no job id can be read
+	DetailRequestChanged = "request_changed"  // the table builds another request than the one that was fingerprinted
+	DetailKeyUsed        = "key_used"         // the provider has a job under this key already
+	DetailURLRejected    = "status_url"       // accepted, and its status URL is not one that the table accepts
+	DetailAfterAmbiguous = "refused_again"    // refused, after a request that may have made a job
+	DetailWaitNotRun     = "wait_not_run"     // the wait for the job cannot be run
+	DetailWaitLost       = "wait_lost"        // the wait for the job ended without an outcome
+	DetailOwnerUnknown   = "owner_unreadable" // another wait owns the job, and its outcome is not known
+)
+
+// OwnerRequest asks AwaitOwner to wait for the outcome of a workflow that waits for a job. It asks the Temporal server, never
+// the provider.
+type OwnerRequest struct {
+	WorkflowID string `json:"workflow_id"`
+}
+
+// OwnerResult is what AwaitOwner found. Outcome is null where the owner ended without one.
+type OwnerResult struct {
+	Owner   Owner    `json:"owner"`
+	Outcome *Outcome `json:"outcome,omitempty"`
+}
+
+// SubmissionView is what the operation query says of a submission.
+type SubmissionView struct {
+	Fingerprint    string              `json:"fingerprint"`
+	Idempotency    Idempotency         `json:"idempotency"`
+	IdempotencyKey string              `json:"idempotency_key"`
+	Generation     int                 `json:"generation"`
+	ProviderJobID  string              `json:"provider_job_id"`
+	WaitWorkflowID string              `json:"wait_workflow_id"`
+	Owner          *Owner              `json:"owner,omitempty"`
+	Before         []EarlierSubmission `json:"before,omitempty"`
+	// MaybeSent says that a request of this generation may have made a job that is not known.
+	MaybeSent bool `json:"maybe_sent,omitempty"`
+}

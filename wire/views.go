@@ -20,6 +20,8 @@ type OperationView struct {
 	Escalation *EscalationView `json:"escalation"`
 	// Proposal is what a caller asks for while polling goes on. Null: nothing; never set beside an escalation.
 	Proposal *EscalationView `json:"proposal"`
+	// Submission is set where the operation submits the job; Spec is then the wait's as far as it is known.
+	Submission *SubmissionView `json:"submission,omitempty"`
 	// Notice is the latest notification of this run: whether people could be told. Null: there was none.
 	Notice *NoticeView `json:"notice,omitempty"`
 }

@@ -49,6 +49,8 @@ type await struct {
 	root, ctx workflow.Context
 	spec      converter.RawValue
 	op        *operation.Operation
+	// kind is the workflow type: a submission is a wait that begins earlier.
+	kind string
 
 	inbox   inbox
 	alarm   alarm
@@ -59,14 +61,16 @@ type await struct {
 	withdraw     workflow.CancelFunc
 	lengthBefore int
 	notices      []notice
-	shown        published
+	// followed is the wait for a submitted job; nil: there is none at the moment.
+	followed *followed
+	shown    published
 	// requestsBefore is how many requests the runs before had used.
 	requestsBefore int
 }
 
 func newAwait(root workflow.Context, spec converter.RawValue) *await {
 	ctx, _ := workflow.NewDisconnectedContext(root)
-	return &await{root: root, ctx: ctx, spec: spec, inbox: openInbox(ctx)}
+	return &await{root: root, ctx: ctx, spec: spec, kind: wire.WorkflowAwaitJob, inbox: openInbox(ctx)}
 }
 
 // setup opens the wait, or takes up the record of the run before.
@@ -139,6 +143,10 @@ func (a *await) untilPause() (*wire.Outcome, error) {
 			a.pollStatus(command)
 		case operation.SendCancel:
 			a.cancelAtProvider(command)
+		case operation.SendSubmit:
+			a.submit(command)
+		case operation.AwaitSubmitted:
+			a.awaitSubmitted(command)
 		case operation.Notify:
 			a.notify(command)
 		case operation.LearnKeys:
@@ -167,6 +175,7 @@ func (a *await) takeIn() {
 		a.request, a.took = nil, nil
 		took(request)
 	}
+	a.takeFollowed()
 	a.takeNotices()
 	a.alarm.takeFired()
 }
@@ -184,6 +193,7 @@ func (a *await) nudged(payload []byte) { a.op.Nudge(workflow.Now(a.ctx), payload
 // pause makes ready to sleep until the given time or until something arrives, whichever is first.
 func (a *await) pause(command operation.Wait) {
 	a.describe()
+	a.stopFollowing()
 	if a.withdraw != nil && (command.Withdraw || a.outgrown()) {
 		a.withdraw()
 	}
@@ -194,7 +204,7 @@ func (a *await) arrived() bool {
 	switch {
 	case a.inbox.waiting(), a.alarm.fired():
 		return true
-	case a.request != nil && a.request.IsReady():
+	case a.request != nil && a.request.IsReady(), a.followedReady():
 		return true
 	case a.root.Err() != nil && !a.op.Stopping():
 		return true
@@ -246,7 +256,7 @@ func (a *await) continueAsNew() error {
 	if err != nil {
 		return fmt.Errorf("record for the next run: %w", err)
 	}
-	return workflow.NewContinueAsNewError(a.ctx, wire.WorkflowAwaitJob, a.spec, rawJSON(record))
+	return workflow.NewContinueAsNewError(a.ctx, a.kind, a.spec, rawJSON(record))
 }
 
 // rawJSON is a value in the one form in which a wait reads its inputs, whatever converter the worker has.

@@ -39,27 +39,40 @@ func (a *await) executePrepare(request wire.PrepareRequest) workflow.Future {
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: prepareTimeout},
 		Summary:             "validate the spec and snapshot limits",
 	})
+	if a.kind == wire.WorkflowSubmitAndAwait {
+		return workflow.ExecuteActivity(ctx, wire.ActivityPrepareSubmission, wire.PrepareSubmissionRequest(request))
+	}
 	return workflow.ExecuteActivity(ctx, wire.ActivityPrepare, request)
+}
+
+// sending are the options of a request that may not start at or after a deadline (R24).
+func (a *await) sending(startBy time.Time, timeoutSeconds int, summary string) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		ScheduleToStartTimeout: startBy.Sub(workflow.Now(a.ctx)),
+		StartToCloseTimeout:    time.Duration(timeoutSeconds)*time.Second + answerSlack,
+		RetryPolicy:            once,
+		Summary:                summary,
+	}
+}
+
+// withdrawable lets a request be held back before it is sent, and be taken back meanwhile.
+func (a *await) withdrawable(options *workflow.ActivityOptions, ctx workflow.Context) workflow.Context {
+	options.RetryPolicy = heldBack
+	options.ScheduleToCloseTimeout = options.ScheduleToStartTimeout + options.StartToCloseTimeout
+	options.WaitForCancellation = true
+	ctx, a.withdraw = workflow.WithCancel(ctx)
+	a.lengthBefore = workflow.GetInfo(a.ctx).GetCurrentHistoryLength()
+	return ctx
 }
 
 // pollStatus starts the one activity of a status request. It may not start at or after the deadline (R24).
 func (a *await) pollStatus(command operation.SendStatus) {
 	request := command.Request
 	request.OriginalRunID = workflow.GetInfo(a.ctx).OriginalRunID
-	left := command.StartBy.Sub(workflow.Now(a.ctx))
-	options := workflow.ActivityOptions{
-		ScheduleToStartTimeout: left,
-		StartToCloseTimeout:    time.Duration(request.TimeoutSeconds)*time.Second + answerSlack,
-		RetryPolicy:            once,
-		Summary:                command.Summary,
-	}
+	options := a.sending(command.StartBy, request.TimeoutSeconds, command.Summary)
 	ctx := a.ctx
 	if request.MayHoldBack {
-		options.RetryPolicy = heldBack
-		options.ScheduleToCloseTimeout = left + options.StartToCloseTimeout
-		options.WaitForCancellation = true
-		ctx, a.withdraw = workflow.WithCancel(ctx)
-		a.lengthBefore = workflow.GetInfo(a.ctx).GetCurrentHistoryLength()
+		ctx = a.withdrawable(&options, ctx)
 	}
 	a.request = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), wire.ActivityPollStatus, request)
 	a.took = func(future workflow.Future) {

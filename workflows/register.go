@@ -15,5 +15,6 @@ type Registry interface {
 func Register(registry Registry) {
 	registry.RegisterWorkflowWithOptions(AwaitJob, workflow.RegisterOptions{Name: wire.WorkflowAwaitJob})
 	registry.RegisterWorkflowWithOptions(FetchResult, workflow.RegisterOptions{Name: wire.WorkflowFetchResult})
+	registry.RegisterWorkflowWithOptions(SubmitAndAwait, workflow.RegisterOptions{Name: wire.WorkflowSubmitAndAwait})
 	registry.RegisterWorkflowWithOptions(TellPeople, workflow.RegisterOptions{Name: wire.WorkflowTellPeople})
 }

@@ -174,6 +174,26 @@ func monthlyReport(ctx workflow.Context, jobID string) (string, error) {
 
 // docs: end
 
+// docs: submit
+func monthly(ctx workflow.Context, month string) (string, error) {
+	outcome, err := jobwait.SubmitAndAwait(ctx, wire.SubmitSpec{
+		SubmissionID: "report-" + month, Provider: "demo-export", Account: "acct-42", CredentialRef: "demo",
+		Body: []byte(`{"report": "` + month + `"}`),
+		Wait: wire.SubmitWait{
+			DeadlineAt: workflow.Now(ctx).Add(time.Hour), MaxStatusRequests: 60, MaxTransportFailures: 5,
+		},
+	})
+	if err != nil {
+		return "", err
+	}
+	if outcome.Status != wire.StatusSucceeded {
+		return "", errors.New("no report: " + string(outcome.Status) + " " + string(outcome.Reason))
+	}
+	return outcome.Result["file"], nil
+}
+
+// docs: end
+
 // docs: fetch
 func archived(ctx workflow.Context, waited wire.Spec, outcome wire.Outcome) (string, error) {
 	spec, err := jobwait.FetchSpec(waited, outcome, "output_file")
@@ -359,6 +379,7 @@ var (
 	_ = newPlugin
 	_ = monthlyReport
 	_ = reportFromAnotherNamespace
+	_ = monthly
 	_ = archived
 	_ = startOrJoin
 	_ = changed

@@ -2,6 +2,7 @@ package sheet
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -97,15 +98,47 @@ func note(text string) string {
 
 func (d describer) submission() Subject {
 	s := Subject{Name: "submission"}
-	sent := d.Submission
+	sent := d.Submit
 	if sent == nil {
 		return s
 	}
 	s.say("%s", cited(submissionText(*sent)+note(sent.Note), sent.Source))
+	if sent.Request != nil && sent.Answer != nil {
+		submitRows(&s, *sent.Request, *sent.Answer)
+	}
 	return s
 }
 
-func submissionText(sent statetables.SubmissionDoc) string {
+// submitRows are how jobwait submits, and what it makes of the answer.
+func submitRows(s *Subject, request statetables.SubmitRequestDoc, answer statetables.SubmitAnswerDoc) {
+	s.add("submitted by", "%s", cited(request.Method+" "+code(request.URL), request.Source))
+	s.addAll("query ", request.Query)
+	s.addAll("header ", request.Headers)
+	s.add("job made", "%s", cited("with "+codesText(answer.Accepted), answer.Source))
+	s.add("refused", "%s", refusedText(answer))
+	s.add("later again", "%s", codesText(answer.Later))
+	s.add("made before", "%s", codesText(answer.Exists))
+	s.add("its id", "%s", code(answer.JobID))
+	s.add("its status URL", "%s", code(answer.StatusURL))
+	s.addAll("param ", answer.Params)
+}
+
+func refusedText(answer statetables.SubmitAnswerDoc) string {
+	if answer.Refused == nil {
+		return "with the codes by which HTTP says so"
+	}
+	return codesText(answer.Refused)
+}
+
+func codesText(codes []int) string {
+	texts := make([]string, 0, len(codes))
+	for _, one := range codes {
+		texts = append(texts, strconv.Itoa(one))
+	}
+	return strings.Join(texts, ", ")
+}
+
+func submissionText(sent statetables.SubmitDoc) string {
 	text := "nobody documents whether it can be repeated"
 	switch sent.Idempotency {
 	case "none":

@@ -94,10 +94,10 @@ func (d describer) hintWord() string {
 }
 
 func (d describer) repeatWord() string {
-	if d.Submission == nil {
+	if d.Submit == nil {
 		return "?"
 	}
-	switch d.Submission.Idempotency {
+	switch d.Submit.Idempotency {
 	case "none":
 		return "no"
 	case "unknown":
@@ -105,7 +105,7 @@ func (d describer) repeatWord() string {
 	case "client_id":
 		return "own id"
 	default:
-		return "key in the " + d.Submission.Idempotency
+		return "key in the " + d.Submit.Idempotency
 	}
 }
 

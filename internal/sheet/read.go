@@ -214,13 +214,14 @@ func Features(doc statetables.Document) []string {
 	add("needs-input", slices.Contains(reached(doc), wire.CategoryNeedsInput))
 	add("hints", len(doc.Hints) > 0)
 	add("status-url", strings.HasPrefix(doc.Request.URL, handedOut))
+	add("submit", doc.Submit != nil && doc.Submit.Request != nil)
 	add("params", len(doc.Params) > 0)
 	return found
 }
 
 // AllFeatures are the words that Features may give.
 func AllFeatures() []string {
-	return []string{"bearer", "basic", "header", "query", "no-auth", "cancel", "partial", "needs-input", "hints", "status-url", "params"}
+	return []string{"bearer", "basic", "header", "query", "no-auth", "cancel", "partial", "needs-input", "hints", "status-url", "submit", "params"}
 }
 
 func authFeature(scheme string) string {

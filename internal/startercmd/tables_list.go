@@ -111,6 +111,7 @@ func (a *app) tablesListCommand() *cobra.Command {
   partial, needs-input                    a job may end with a part of its work lost, or stand still until somebody acts
   hints                                   the answers say when to ask again, besides Retry-After
   status-url                              polled at the URL that the submission was answered with
+  submit                                  a job can be submitted with the table
   params                                  a spec must, or may, bring values of its own`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {

@@ -1,0 +1,120 @@
+package operation
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// The bounds and defaults of a submission.
+const (
+	DefaultSubmitRequests       = 3
+	MaxSubmitRequests           = 100
+	DefaultSubmitTimeoutSeconds = 30
+)
+
+// CheckSubmission validates what a submission's spec says of itself. The error is a *SpecError.
+func CheckSubmission(spec wire.SubmitSpec, startedAt time.Time) error {
+	for _, id := range []struct{ name, value string }{
+		{"submission_id", spec.SubmissionID}, {"provider", spec.Provider}, {"account", spec.Account},
+	} {
+		if err := checkID(id.name, id.value); err != nil {
+			return err
+		}
+	}
+	if id := wire.SubmitWorkflowID(spec.Provider, spec.Account, spec.SubmissionID); len(id) > wire.MaxWorkflowIDBytes {
+		return specError("provider, account and submission_id give a workflow id of %d bytes, at most %d are allowed", len(id), wire.MaxWorkflowIDBytes)
+	}
+	if n := spec.MaxSubmitRequests; n < 0 || n > MaxSubmitRequests {
+		return specError("max_submit_requests is %d, it must be between 1 and %d, or 0 for %d", n, MaxSubmitRequests, DefaultSubmitRequests)
+	}
+	if err := checkSubmitBody(spec.Body); err != nil {
+		return err
+	}
+	return checkSubmitTimes(spec, startedAt)
+}
+
+func checkSubmitBody(body []byte) error {
+	switch trimmed := bytes.TrimSpace(body); {
+	case len(body) > wire.MaxSubmitBodyBytes:
+		return specError("body has %d bytes, at most %d are allowed", len(body), wire.MaxSubmitBodyBytes)
+	case len(trimmed) > 0 && trimmed[0] != '{' && string(trimmed) != "null":
+		return specError("body is not a JSON object")
+	case !utf8.Valid(body):
+		return specError("body is not UTF-8")
+	default:
+		return nil
+	}
+}
+
+func checkSubmitTimes(spec wire.SubmitSpec, startedAt time.Time) error {
+	by, deadline := spec.SubmitBy, spec.Wait.DeadlineAt
+	switch {
+	case deadline.IsZero():
+		return specError("wait.deadline_at is missing, it has no default: set the time until which the job may stay unresolved")
+	case by != nil && !by.After(startedAt):
+		return specError("submit_by %s is not after the start %s", timestamp(*by), timestamp(startedAt))
+	case by != nil && by.After(deadline):
+		return specError("submit_by %s is after wait.deadline_at %s", timestamp(*by), timestamp(deadline))
+	default:
+		return nil
+	}
+}
+
+// ExampleWait is the spec of the wait for a job of that id that the submission would lead to: what can be wrong with it shows
+// before anything is sent.
+func ExampleWait(spec wire.SubmitSpec, jobID, statusURL string) wire.Spec {
+	return wire.Spec{
+		OperationID: spec.SubmissionID, Provider: spec.Provider, Account: spec.Account, ProviderJobID: jobID,
+		Params: spec.Params, StatusURL: statusURL, CredentialRef: spec.CredentialRef,
+		DeadlineAt: spec.Wait.DeadlineAt, BusinessDeadlineAt: spec.Wait.BusinessDeadlineAt,
+		ProviderExpiresAt: spec.Wait.ProviderExpiresAt, MaxStatusRequests: spec.Wait.MaxStatusRequests,
+		MaxTransportFailures: spec.Wait.MaxTransportFailures, MaxRateLimited: spec.Wait.MaxRateLimited,
+		ExpectedStates: spec.Wait.ExpectedStates, AcceptPartial: spec.Wait.AcceptPartial,
+		Schedule: spec.Wait.Schedule, Escalation: spec.Wait.Escalation,
+	}
+}
+
+// PrepareSubmission validates a submission and the wait that follows it, and takes the snapshot that the submission runs by.
+// The error is a *SpecError.
+func PrepareSubmission(spec wire.SubmitSpec, startedAt time.Time, known Knowledge, facts wire.SubmissionFacts) (wire.Prepared, error) {
+	if err := CheckSubmission(spec, startedAt); err != nil {
+		return wire.Prepared{}, err
+	}
+	wait, err := Prepare(ExampleWait(spec, "job", ""), startedAt, known)
+	if err != nil {
+		return wire.Prepared{}, fmt.Errorf("wait: %w", err)
+	}
+	facts.OfferResubmit, facts.Wait = spec.OfferResubmit, spec.Wait
+	return submissionSnapshot(spec, wait, facts), nil
+}
+
+// submissionSnapshot is the wait's snapshot with the budgets and the pace of the submission in place of its own.
+func submissionSnapshot(spec wire.SubmitSpec, wait wire.Prepared, facts wire.SubmissionFacts) wire.Prepared {
+	most := spec.MaxSubmitRequests
+	if most == 0 {
+		most = DefaultSubmitRequests
+	}
+	prepared := wait
+	prepared.Submission, prepared.Notes = &facts, nil
+	prepared.Spec.ProviderJobID, prepared.Spec.ExpectedStates = "", spec.Wait.ExpectedStates
+	prepared.Spec.MaxStatusRequests, prepared.Spec.MaxTransportFailures, prepared.Spec.MaxRateLimited = most, most, &most
+	if spec.SubmitBy != nil {
+		prepared.Spec.DeadlineAt = *spec.SubmitBy
+	}
+	prepared.Spec.RequestFingerprint = facts.Fingerprint
+	prepared.Limits.DeadlineAt = prepared.Spec.DeadlineAt.UTC()
+	prepared.Limits.MaxStatusRequests, prepared.Limits.MaxTransportFailures, prepared.Limits.MaxRateLimited = most, most, most
+	prepared.Table.Cancel, prepared.Table.ConsoleURL = nil, ""
+	prepared.Pace.InitialDelaySeconds = new(0)
+	prepared.Pace.ExpectedP50Seconds, prepared.Pace.ExpectedP90Seconds, prepared.Pace.TypicalDelaySeconds = 0, 0, 0
+	if spec.Wait.Schedule.RequestTimeoutSeconds == nil {
+		prepared.Pace.RequestTimeoutSeconds = max(prepared.Pace.RequestTimeoutSeconds, DefaultSubmitTimeoutSeconds)
+	}
+	prepared.Spec.Schedule.InitialDelaySeconds = prepared.Pace.InitialDelaySeconds
+	prepared.Spec.Schedule.RequestTimeoutSeconds = &prepared.Pace.RequestTimeoutSeconds
+	return prepared
+}

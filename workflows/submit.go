@@ -1,0 +1,193 @@
+package workflows
+
+import (
+	"errors"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/jobwait/jobwait/operation"
+	"github.com/jobwait/jobwait/wire"
+)
+
+const (
+	// ownerHeartbeat is how long whoever follows an owner may give no sign of life before its worker counts as lost.
+	ownerHeartbeat = 30 * time.Second
+	// ownerAttempt bounds one attempt to follow an owner, which is repeated as long as the owner waits.
+	ownerAttempt = 24 * time.Hour
+)
+
+// SubmitAndAwait submits a job and has AwaitJob wait for it. Its first input is a wire.SubmitSpec; the second is the record of
+// the run before, and only a run that continues another has it. It completes with a wire.SubmitOutcome however it was decided,
+// and fails only with the application error InvalidSpec.
+func SubmitAndAwait(ctx workflow.Context, spec, carried converter.RawValue) (*wire.SubmitOutcome, error) {
+	wait := newAwait(ctx, spec)
+	wait.kind = wire.WorkflowSubmitAndAwait
+	switch err := wait.setup(carried); {
+	case temporal.IsCanceledError(err):
+		return wait.neverSubmitted()
+	case err != nil:
+		return nil, wait.fail(err)
+	}
+	wait.followAgain()
+	outcome, err := wait.run()
+	if err != nil {
+		return nil, err
+	}
+	submitted := wait.op.SubmitOutcome(*outcome)
+	return &submitted, nil
+}
+
+// neverSubmitted is the outcome of a submission that was cancelled before prepare had an answer: nothing was sent.
+func (a *await) neverSubmitted() (*wire.SubmitOutcome, error) {
+	spec, err := wire.DecodeSubmitSpec(a.spec.Payload().GetData())
+	if err != nil {
+		return nil, a.fail(invalidSpec(err.Error()))
+	}
+	outcome := operation.NeverSubmitted(spec, workflow.GetInfo(a.ctx).WorkflowStartTime, workflow.Now(a.ctx))
+	return &outcome, a.fail(nil)
+}
+
+// submit starts the one activity of a request to submit. What was said of pollStatus holds here too, and matters more.
+func (a *await) submit(command operation.SendSubmit) {
+	request := command.Request
+	request.OriginalRunID = workflow.GetInfo(a.ctx).OriginalRunID
+	if spec, err := wire.DecodeSubmitSpec(a.spec.Payload().GetData()); err == nil { // prepare has read it
+		request.Body = spec.Body
+	}
+	ctx := a.ctx
+	options := a.sending(command.StartBy, request.TimeoutSeconds, command.Summary)
+	if request.MayHoldBack {
+		ctx = a.withdrawable(&options, ctx)
+	}
+	a.request = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), wire.ActivitySubmit, request)
+	a.took = func(future workflow.Future) {
+		a.forgetWithdraw()
+		var result wire.SubmitResult
+		if err := future.Get(a.ctx, &result); err != nil {
+			result = unsubmitted(err)
+		}
+		a.op.SubmitAnswered(workflow.Now(a.ctx), result)
+	}
+}
+
+// unsubmitted is unanswered for a submission.
+func unsubmitted(err error) wire.SubmitResult {
+	if why, detail := neverLeft(err); why != "" {
+		return wire.SubmitResult{NotSent: why, Detail: detail}
+	}
+	return operation.LostSubmission()
+}
+
+// followed is the wait for the submitted job, while it goes on.
+type followed struct {
+	future workflow.Future
+	took   func(workflow.Future)
+	stop   workflow.CancelFunc
+}
+
+// awaitSubmitted starts the wait for the job as a child that owns the job by its id, and goes on when this workflow ends.
+func (a *await) awaitSubmitted(command operation.AwaitSubmitted) {
+	spec := command.Spec
+	id := wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID)
+	ctx, stop := workflow.WithCancel(a.ctx)
+	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID:            id,
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
+		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
+		WaitForCancellation:   true,
+		Memo:                  map[string]any{wire.MemoOperationID: spec.OperationID},
+		StaticSummary:         "wait for what was submitted",
+	})
+	a.followed = &followed{
+		future: workflow.ExecuteChildWorkflow(ctx, wire.WorkflowAwaitJob, spec), stop: stop,
+		took: func(future workflow.Future) { a.childEnded(future, id) },
+	}
+}
+
+func (a *await) childEnded(future workflow.Future, id string) {
+	var outcome wire.Outcome
+	err := future.Get(a.ctx, &outcome)
+	var application *temporal.ApplicationError
+	switch {
+	case err == nil:
+		a.awaitEnded(operation.AwaitResult{Outcome: &outcome})
+	case errors.As(err, new(*temporal.ChildWorkflowExecutionAlreadyStartedError)):
+		a.op.OwnedBy(id)
+		a.followOwner(id)
+	case errors.As(err, &application) && application.Type() == wire.ErrorInvalidSpec:
+		a.awaitEnded(operation.AwaitResult{Invalid: application.Message()})
+	default:
+		a.awaitEnded(operation.AwaitResult{Lost: lostWord(err)})
+	}
+}
+
+// lostWord says in a word how a wait ended without an outcome.
+func lostWord(err error) string {
+	switch {
+	case errors.As(err, new(*temporal.TerminatedError)):
+		return "terminated"
+	case errors.As(err, new(*temporal.TimeoutError)):
+		return "timed out"
+	case errors.As(err, new(*temporal.CanceledError)):
+		return "not followed any more"
+	default:
+		return "failed"
+	}
+}
+
+func (a *await) awaitEnded(result operation.AwaitResult) {
+	a.op.AwaitEnded(workflow.Now(a.ctx), result)
+}
+
+// followOwner waits for the outcome of a wait that is no child of this run: that of another owner, or the own one of a run
+// before. The provider is not asked.
+func (a *await) followOwner(id string) {
+	ctx, stop := workflow.WithCancel(a.ctx)
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: ownerAttempt,
+		HeartbeatTimeout:    ownerHeartbeat,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
+		Summary:             "wait for the job's owner",
+	})
+	a.followed = &followed{
+		future: workflow.ExecuteActivity(ctx, wire.ActivityAwaitOwner, wire.OwnerRequest{WorkflowID: id}), stop: stop,
+		took: func(future workflow.Future) {
+			var result wire.OwnerResult
+			if err := future.Get(a.ctx, &result); err != nil {
+				a.awaitEnded(operation.AwaitResult{Lost: lostWord(err)})
+				return
+			}
+			a.awaitEnded(operation.AwaitResult{Owner: &result.Owner, Outcome: result.Outcome, Lost: "ended without an outcome"})
+		},
+	}
+}
+
+// followAgain takes up the wait that the run before followed.
+func (a *await) followAgain() {
+	if a.op.Following() {
+		a.followOwner(a.op.WaitWorkflowID())
+	}
+}
+
+func (a *await) followedReady() bool { return a.followed != nil && a.followed.future.IsReady() }
+
+// takeFollowed hands the end of the job's wait to the core.
+func (a *await) takeFollowed() {
+	if a.followedReady() {
+		ended := a.followed
+		a.followed = nil
+		ended.took(ended.future)
+		ended.stop()
+	}
+}
+
+// stopFollowing tells the job's wait to stop where this workflow was told to (R48).
+func (a *await) stopFollowing() {
+	if a.followed != nil && a.op.Stopping() {
+		a.followed.stop()
+	}
+}
