@@ -28,7 +28,7 @@ const sideBySide = 4
 
 // check fetches what the witnesses have to say and holds it against the rules.
 func (r *run) check(ctx context.Context) (Report, error) {
-	r.say("fetching histories; %d waits are open", r.open(ctx))
+	r.say("fetching histories; %s", r.openLine(ctx))
 	runs, err := r.listRuns(ctx)
 	if err != nil {
 		return Report{}, err

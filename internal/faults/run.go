@@ -102,7 +102,7 @@ func (r *run) all(ctx context.Context) (Report, error) {
 		group.Go(func() { r.live(away, w) })
 	}
 	err := r.breakThings(ctx)
-	r.say("no more faults; %d waits are open", r.open(ctx))
+	r.say("no more faults; %s", r.openLine(ctx))
 	r.people.hurry()
 	r.settle(ctx)
 	stop()
@@ -134,7 +134,7 @@ func (r *run) breakThings(ctx context.Context) error {
 		}
 		if time.Since(said) > time.Minute {
 			said = time.Now()
-			r.say("%d waits are open", r.open(ctx))
+			r.say("%s", r.openLine(ctx))
 		}
 	}
 	pause(ctx, time.Until(r.began.Add(r.options.For)))
@@ -223,6 +223,14 @@ func (r *run) open(ctx context.Context) int {
 		return -1
 	}
 	return int(counted.GetCount())
+}
+
+func (r *run) openLine(ctx context.Context) string {
+	n := r.open(ctx)
+	if n < 0 {
+		return "the server does not say how many waits are open"
+	}
+	return fmt.Sprintf("%d waits are open", n)
 }
 
 // settle waits for the last waits, as long as is allowed. Those that are left are the checker's to find.
