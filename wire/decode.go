@@ -55,6 +55,15 @@ func DecodeSubmitSpec(data []byte) (SubmitSpec, error) {
 	return spec, nil
 }
 
+// DecodeOwn reads what a worker wrote into a history: a record, or the result of an activity. A name that is not known is
+// refused: a newer version wrote it, and means something by it.
+func DecodeOwn(data []byte, into any) error {
+	if err := json.Unmarshal(data, into, json.RejectUnknownMembers(true)); err != nil {
+		return errors.New(explain(err))
+	}
+	return nil
+}
+
 // Canonical is the RFC 8785 form of a JSON value.
 func Canonical(data []byte) ([]byte, error) {
 	value := jsontext.Value(data).Clone()

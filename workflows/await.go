@@ -99,9 +99,7 @@ func (a *await) resume(info *workflow.Info, record []byte) error {
 		return invalidSpec("spec: there is a second input, which only a run that continues another has; start with the spec alone")
 	}
 	var carried wire.Record
-	if err := json.Unmarshal(record, &carried); err != nil {
-		return fmt.Errorf("record of the run before: %w", err)
-	}
+	readOwn(record, &carried)
 	a.op = operation.Resume(carried)
 	a.requestsBefore = carried.Counters.StatusRequestsUsed
 	return nil
@@ -328,7 +326,7 @@ func (a *await) prepare(info *workflow.Info) (wire.Prepared, error) {
 		return wire.Prepared{}, a.root.Err()
 	}
 	var prepared wire.Prepared
-	return prepared, plainError(future.Get(a.ctx, &prepared))
+	return prepared, plainError(get(a.ctx, future, &prepared))
 }
 
 // plainError is what prepare said of the spec, without the activity around it.

@@ -78,7 +78,7 @@ func (a *await) pollStatus(command operation.SendStatus) {
 	a.took = func(future workflow.Future) {
 		a.forgetWithdraw()
 		var result wire.PollResult
-		if err := future.Get(a.ctx, &result); err != nil {
+		if err := get(a.ctx, future, &result); err != nil {
 			result = unanswered(err)
 		}
 		a.op.StatusAnswered(workflow.Now(a.ctx), result)
@@ -153,7 +153,7 @@ func (a *await) cancelAtProvider(command operation.SendCancel) {
 	a.took = func(future workflow.Future) {
 		a.forgetWithdraw()
 		var result wire.CancelResult
-		if err := future.Get(a.ctx, &result); err != nil {
+		if err := get(a.ctx, future, &result); err != nil {
 			result = uncancelled(err)
 		}
 		a.op.CancelAnswered(workflow.Now(a.ctx), result)
@@ -179,7 +179,7 @@ func (a *await) learnKeys() {
 		Summary:                "record the trusted decision keys",
 	})
 	var trusted wire.TrustedKeys
-	if err := workflow.ExecuteLocalActivity(ctx, wire.ActivityTrustedKeys).Get(a.ctx, &trusted); err != nil {
+	if err := get(a.ctx, workflow.ExecuteLocalActivity(ctx, wire.ActivityTrustedKeys), &trusted); err != nil {
 		workflow.GetLogger(a.ctx).Warn("the trusted decision keys cannot be read, those recorded before hold", "error", err)
 	}
 	a.op.KeysLearned(trusted.Keys)

@@ -63,7 +63,7 @@ func fetch(ctx workflow.Context, request wire.FetchRequest) wire.FetchResponse {
 		Summary:                "carry " + request.Spec.ResultName + " to " + request.Spec.Destination,
 	})
 	var response wire.FetchResponse
-	if err := workflow.ExecuteActivity(ctx, wire.ActivityFetchResult, request).Get(ctx, &response); err != nil {
+	if err := get(ctx, workflow.ExecuteActivity(ctx, wire.ActivityFetchResult, request), &response); err != nil {
 		return interrupted(request.Spec, err)
 	}
 	return response
@@ -100,11 +100,11 @@ func renew(ctx workflow.Context, spec wire.FetchSpec, response wire.FetchRespons
 		Summary:                "read the expired reference anew",
 	})
 	var result wire.PollResult
-	err := workflow.ExecuteActivity(ctx, wire.ActivityPollStatus, wire.PollRequest{
+	err := get(ctx, workflow.ExecuteActivity(ctx, wire.ActivityPollStatus, wire.PollRequest{
 		Target: spec.Target(), Authority: wire.Authority{OriginalRunID: info.OriginalRunID},
 		NotAfter: spec.DeadlineAt, TimeoutSeconds: int(renewTimeout / time.Second),
 		Reading: wire.ReadingContext{SubmittedAt: info.WorkflowStartTime, Answered: true},
-	}).Get(ctx, &result)
+	}), &result)
 	if err != nil {
 		return "", false
 	}

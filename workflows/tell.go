@@ -24,7 +24,7 @@ const (
 // message within an hour, or never will; the error's detail is a wire.NotifyResult.
 func TellPeople(ctx workflow.Context, request wire.NotifyRequest) (wire.NotifyResult, error) {
 	var result wire.NotifyResult
-	err := executeNotify(ctx, request, noticeTimeout).Get(ctx, &result)
+	err := get(ctx, executeNotify(ctx, request, noticeTimeout), &result)
 	var application *temporal.ApplicationError
 	if errors.As(err, &application) && application.Type() == wire.ErrorNotDelivered {
 		return result, application // without the activity around it
@@ -88,7 +88,7 @@ func (a *await) handedOver(started workflow.Future) string {
 
 func (a *await) delivered(future workflow.Future) string {
 	var result wire.NotifyResult
-	err := future.Get(a.ctx, &result)
+	err := get(a.ctx, future, &result)
 	if err != nil {
 		result = lastResult(err)
 	}
