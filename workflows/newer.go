@@ -14,7 +14,7 @@ import (
 // version would; the newer one would then find a history that it would not have made, and could go on no more. So what a
 // workflow reads of other workers is read strictly, and what a newer one wrote is left to a newer one.
 
-// get is the result of an activity; one that has none leaves it as it is. It panics where a newer version has written it: that fails the workflow task and nothing
+// get is the result of an activity or of a child; one that has none leaves it as it is. It panics where a newer version has written it: that fails the workflow task and nothing
 // else, and the server gives the task to a worker again.
 func get(ctx workflow.Context, future workflow.Future, result any) error {
 	var raw converter.RawValue

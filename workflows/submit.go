@@ -67,7 +67,7 @@ func (a *await) submit(command operation.SendSubmit) {
 	a.took = func(future workflow.Future) {
 		a.forgetWithdraw()
 		var result wire.SubmitResult
-		if err := future.Get(a.ctx, &result); err != nil {
+		if err := get(a.ctx, future, &result); err != nil {
 			result = unsubmitted(err)
 		}
 		a.op.SubmitAnswered(workflow.Now(a.ctx), result)
@@ -110,7 +110,7 @@ func (a *await) awaitSubmitted(command operation.AwaitSubmitted) {
 
 func (a *await) childEnded(future workflow.Future, id string) {
 	var outcome wire.Outcome
-	err := future.Get(a.ctx, &outcome)
+	err := get(a.ctx, future, &outcome)
 	var application *temporal.ApplicationError
 	switch {
 	case err == nil:
@@ -157,7 +157,7 @@ func (a *await) followOwner(id string) {
 		future: workflow.ExecuteActivity(ctx, wire.ActivityAwaitOwner, wire.OwnerRequest{WorkflowID: id}), stop: stop,
 		took: func(future workflow.Future) {
 			var result wire.OwnerResult
-			if err := future.Get(a.ctx, &result); err != nil {
+			if err := get(a.ctx, future, &result); err != nil {
 				a.awaitEnded(operation.AwaitResult{Lost: lostWord(err)})
 				return
 			}
