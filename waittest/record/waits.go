@@ -13,9 +13,11 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/jobwait/jobwait"
 	"github.com/jobwait/jobwait/activities"
 	"github.com/jobwait/jobwait/internal/bed"
 	"github.com/jobwait/jobwait/internal/devserver"
+	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/waittest"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -30,6 +32,8 @@ type wait struct {
 	messages bool
 	// before is what happens before the wait begins; nil: nothing.
 	before func(ctx context.Context, b *bed.Bed) error
+	// submit is what is submitted in place of a wait that begins; nil: a wait begins.
+	submit func(b *bed.Bed) wire.SubmitSpec
 }
 
 // group is a set of waits that share a server.
@@ -41,7 +45,9 @@ type group struct {
 	channels bool
 	// origins bound what is sent; nil: answers hold nobody back.
 	origins *activities.Origins
-	waits   []wait
+	// tables are read beside the built-in ones.
+	tables []statetables.Source
+	waits  []wait
 }
 
 func groups() []group {
@@ -58,6 +64,7 @@ func groups() []group {
 		signed(),
 		{server: devserver.Options{SearchAttributes: true, FastTimers: true}, waits: told(), channels: true},
 		held(),
+		submittedOnce(), submittedAgain(), attached(), resubmitted(),
 	}
 }
 
@@ -78,6 +85,7 @@ func (g group) record(ctx context.Context, waits []wait, dir string, progress io
 		Credentials:  credentials(b),
 		DecisionKeys: g.keys,
 		Origins:      g.origins,
+		Tables:       g.tables,
 		Worker:       worker.Options{Identity: "recorder"},
 	}
 	if g.channels {
@@ -127,7 +135,7 @@ func (w wait) record(ctx context.Context, b *bed.Bed, dir string, progress io.Wr
 			return fmt.Errorf("%s: %w", w.name, err)
 		}
 	}
-	run, err := b.Start(ctx, spec)
+	run, err := w.begin(ctx, b, spec)
 	if err != nil {
 		return fmt.Errorf("%s: %w", w.name, err)
 	}
@@ -140,6 +148,13 @@ func (w wait) record(ctx context.Context, b *bed.Bed, dir string, progress io.Wr
 		return fmt.Errorf("%s: %w", w.name, err)
 	}
 	return w.save(ctx, b, run.GetID(), dir, progress)
+}
+
+func (w wait) begin(ctx context.Context, b *bed.Bed, spec wire.Spec) (client.WorkflowRun, error) {
+	if w.submit == nil {
+		return b.Start(ctx, spec)
+	}
+	return jobwait.StartSubmit(ctx, b.Client, w.submit(b), jobwait.StartOptions{})
 }
 
 func (w wait) save(ctx context.Context, b *bed.Bed, workflowID, dir string, progress io.Writer) error {
