@@ -165,15 +165,21 @@ func answersText(answers map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// Span is a duration as a person says it: "42s", "17m05s", "3h05m".
+// Span is a duration as a person says it, in every text of the product: "42s", "17m05s", "3h05m", and from two days on
+// "7 days" or "4 days 4h".
 func Span(d time.Duration) string {
+	const day = 24 * time.Hour
 	switch d = d.Round(time.Second); {
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", int(d.Seconds()))
 	case d < time.Hour:
 		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
-	default:
+	case d < 2*day:
 		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	case d%day < time.Hour:
+		return fmt.Sprintf("%d days", d/day)
+	default:
+		return fmt.Sprintf("%d days %dh", d/day, d%day/time.Hour)
 	}
 }
 

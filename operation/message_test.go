@@ -93,9 +93,9 @@ func TestOptionTexts(t *testing.T) {
 		texts[option.Kind] = option.Text
 	}
 	require.Equal(t, map[wire.DecisionKind]string{
-		wire.DecisionExtend: "extend waiting by up to 168h00m with up to 10000 more checks (and up to 1000 more failures, " +
+		wire.DecisionExtend: "extend waiting by up to 7 days with up to 10000 more checks (and up to 1000 more failures, " +
 			"1000 more rate limits); counts as an extension",
-		wire.DecisionTreatAsPending: `go on waiting in state "archiving", for this operation only, by up to 168h00m with up to ` +
+		wire.DecisionTreatAsPending: `go on waiting in state "archiving", for this operation only, by up to 7 days with up to ` +
 			"10000 more checks (and up to 1000 more failures, 1000 more rate limits); counts as an extension",
 		wire.DecisionCancel: "ask the provider once to cancel the job, then look for confirmation with up to 4 checks in 1m00s",
 		wire.DecisionClose:  "stop waiting; ends unresolved, the job itself is left alone",
@@ -135,5 +135,24 @@ func TestHeadlines(t *testing.T) {
 	} {
 		first, _, _ := strings.Cut(operation.Message(briefing), "\n")
 		require.Equal(t, want, first)
+	}
+}
+
+func TestSpan(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[time.Duration]string{
+		0:                              "0s",
+		59*time.Second + 499999999:     "59s",
+		59*time.Second + 500000000:     "1m00s",
+		17*time.Minute + 5*time.Second: "17m05s",
+		47*time.Hour + 59*time.Minute:  "47h59m",
+		48 * time.Hour:                 "2 days",
+		48*time.Hour - time.Second:     "47h59m",
+		100 * time.Hour:                "4 days 4h",
+		168 * time.Hour:                "7 days",
+		168*time.Hour + 59*time.Minute: "7 days",
+		720*time.Hour + 61*time.Minute: "30 days 1h",
+	} {
+		require.Equal(t, want, operation.Span(given))
 	}
 }

@@ -69,7 +69,7 @@ asked by: agent-7
 expected effect: 80 % are exported, the rest takes half an hour
 check: is the job still making progress at the provider, and is its result worth the time and the checks asked for?
 answer report-export-1#p1-00000001 before 2025-04-18T11:00:00Z, else it lapses, and the deadline holds; options:
-  extend: extend waiting by up to 168h00m with up to 10000 more checks (and up to 1000 more failures, 1000 more rate limits); counts as an extension
+  extend: extend waiting by up to 7 days with up to 10000 more checks (and up to 1000 more failures, 1000 more rate limits); counts as an extension
   refuse: decline; polling goes on under the present limits`, view.Proposal.Message)
 }
 

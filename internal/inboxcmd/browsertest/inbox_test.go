@@ -51,7 +51,7 @@ func TestQuestionAppearsAndIsExtended(t *testing.T) {
 
 	ana.click("a.name")
 	ana.until("Your answer")
-	require.Contains(t, ana.text(), "Extend waiting by up to 168h00m with up to 10000 more checks")
+	require.Contains(t, ana.text(), "Extend waiting by up to 7 days with up to 10000 more checks")
 	ana.choose("extend")
 	ana.write(field("extend.requests"), "4")
 	ana.write(comment, "slow today")

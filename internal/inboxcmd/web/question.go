@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jobwait/jobwait/internal/inboxcmd/access"
+	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -187,7 +188,7 @@ func grantFields(option wire.Option, open wire.EscalationView, d draft) []fieldV
 		out = append(out, fieldView{
 			Name: fieldName(option.Kind, fieldSeconds), Kind: "time", Label: "New deadline, from now", Most: most,
 			Value: d.value(option.Kind, fieldSeconds, strconv.FormatFloat(minutes, 'f', -1, 64)), UnitName: fieldName(option.Kind, fieldUnit),
-			Unit: d.value(option.Kind, fieldUnit, unitMinutes), Hint: "at most " + span(time.Duration(most)*time.Second),
+			Unit: d.value(option.Kind, fieldUnit, unitMinutes), Hint: "at most " + operation.Span(time.Duration(most)*time.Second),
 		})
 	}
 	for _, number := range []struct {

@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"html/template"
 	"net/http"
 	"strconv"
@@ -123,17 +122,9 @@ func stamp(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05") 
 // until is how long from now a time is, in words.
 func until(now, at time.Time) string {
 	if at.Before(now) {
-		return span(now.Sub(at)) + " ago"
+		return operation.Span(now.Sub(at)) + " ago"
 	}
-	return "in " + span(at.Sub(now))
-}
-
-// span is a duration in words, with days from two on.
-func span(d time.Duration) string {
-	if d >= 48*time.Hour {
-		return fmt.Sprintf("%d days", int(d.Hours())/24)
-	}
-	return operation.Span(d)
+	return "in " + operation.Span(at.Sub(now))
 }
 
 // number is a count with its thousands apart.

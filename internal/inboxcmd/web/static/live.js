@@ -12,7 +12,8 @@
     if (s < 60) return s + "s";
     if (s < 3600) return Math.floor(s / 60) + "m" + two(s % 60) + "s";
     if (s < 172800) return Math.floor(s / 3600) + "h" + two(Math.floor(s % 3600 / 60)) + "m";
-    return Math.floor(s / 86400) + " days";
+    const days = Math.floor(s / 86400), hours = Math.floor(s % 86400 / 3600);
+    return days + " days" + (hours ? " " + hours + "h" : "");
   };
   const tick = () => {
     for (const time of document.querySelectorAll("time[data-relative]")) {
