@@ -23,6 +23,9 @@ func (Local) Mode() Mode { return ModeLocal }
 // Identify implements Gate. That the request came over loopback is a matter of where the server listens.
 func (l Local) Identify(*http.Request) (Person, error) { return l.person, nil }
 
+// Over implements Gate: nobody signs out.
+func (Local) Over(*http.Request) <-chan struct{} { return nil }
+
 // Mount implements Gate: there is nothing to sign in to.
 func (Local) Mount(*http.ServeMux, Teller) {}
 

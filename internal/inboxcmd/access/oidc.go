@@ -160,6 +160,15 @@ func (o *OIDC) Identify(r *http.Request) (Person, error) {
 	return Person{}, &NobodyError{Because: "You are not signed in, or were signed in too long ago.", SignIn: PathSignIn}
 }
 
+// Over implements Gate.
+func (o *OIDC) Over(r *http.Request) <-chan struct{} {
+	cookie, err := r.Cookie(o.cookie(cookieSession))
+	if err != nil {
+		return nil
+	}
+	return o.sessions.over(cookie.Value)
+}
+
 // Mount implements Gate.
 func (o *OIDC) Mount(mux *http.ServeMux, tell Teller) {
 	o.tell = tell

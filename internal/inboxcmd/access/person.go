@@ -62,6 +62,9 @@ type Gate interface {
 	Mode() Mode
 	// Identify is who sends a request. A *NobodyError says why nobody is known, and where to sign in.
 	Identify(r *http.Request) (Person, error)
+	// Over is closed as soon as a person who was identified is not signed in any more, which ends what lasts longer than a page.
+	// Nil: the gate does not hear of that.
+	Over(r *http.Request) <-chan struct{}
 	// SignOut is where to sign out: PathSignOut is posted to, anything else is a link; empty: nowhere.
 	SignOut() string
 	// Mount adds the paths that signing in and out need; tell draws a page for somebody who is not signed in.

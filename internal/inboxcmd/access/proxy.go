@@ -71,6 +71,9 @@ func (*Proxy) Mode() Mode { return ModeProxy }
 // SignOut implements Gate.
 func (p *Proxy) SignOut() string { return p.settings.SignOutURL }
 
+// Over implements Gate: signing out is between a person and the proxy.
+func (*Proxy) Over(*http.Request) <-chan struct{} { return nil }
+
 // Mount implements Gate: the proxy signs in and out.
 func (*Proxy) Mount(*http.ServeMux, Teller) {}
 

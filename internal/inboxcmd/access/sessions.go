@@ -18,16 +18,23 @@ type sessions struct {
 	now  func() time.Time
 
 	mu   sync.Mutex
-	open map[[sha256.Size]byte]session // by the hash of what the cookie holds
+	open map[sessionKey]session
 }
+
+// sessionKey is the hash of what the cookie holds.
+type sessionKey [sha256.Size]byte
+
+func keyOf(token string) sessionKey { return sha256.Sum256([]byte(token)) }
 
 type session struct {
 	person Person
 	ends   time.Time
+	// over is closed when the session ends, in whatever way.
+	over chan struct{}
 }
 
 func newSessions(life time.Duration, now func() time.Time) *sessions {
-	return &sessions{life: life, now: now, open: map[[sha256.Size]byte]session{}}
+	return &sessions{life: life, now: now, open: map[sessionKey]session{}}
 }
 
 // begin signs a person in. What it returns is for the cookie and is kept nowhere else.
@@ -37,7 +44,8 @@ func (s *sessions) begin(person Person) (token string, ends time.Time) {
 	defer s.mu.Unlock()
 	s.makeRoom(person.Name)
 	ends = s.now().Add(s.life)
-	s.open[sha256.Sum256([]byte(token))] = session{person: person, ends: ends}
+	s.open[keyOf(token)] = session{person: person, ends: ends, over: make(chan struct{})}
+	time.AfterFunc(s.life, func() { s.end(token) })
 	return token, ends
 }
 
@@ -46,7 +54,7 @@ func (s *sessions) makeRoom(name string) {
 	own := 0
 	for key, one := range s.open {
 		if !one.ends.After(s.now()) {
-			delete(s.open, key)
+			s.close(key)
 		} else if one.person.Name == name {
 			own++
 		}
@@ -60,27 +68,42 @@ func (s *sessions) makeRoom(name string) {
 }
 
 func (s *sessions) dropFirst(among func(session) bool) {
-	var first [sha256.Size]byte
+	var first sessionKey
 	var ends time.Time
 	for key, one := range s.open {
 		if among(one) && (ends.IsZero() || one.ends.Before(ends)) {
 			first, ends = key, one.ends
 		}
 	}
-	delete(s.open, first)
+	s.close(first)
+}
+
+// close ends a session, if it is one.
+func (s *sessions) close(key sessionKey) {
+	if one, ok := s.open[key]; ok {
+		delete(s.open, key)
+		close(one.over)
+	}
 }
 
 // of is who signed in with a token, while the session lasts.
 func (s *sessions) of(token string) (Person, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one, ok := s.open[sha256.Sum256([]byte(token))]
+	one, ok := s.open[keyOf(token)]
 	return one.person, ok && one.ends.After(s.now())
+}
+
+// over is closed when the session ends. Nil: there is none.
+func (s *sessions) over(token string) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open[keyOf(token)].over
 }
 
 // end signs out.
 func (s *sessions) end(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.open, sha256.Sum256([]byte(token)))
+	s.close(keyOf(token))
 }

@@ -1,6 +1,7 @@
 package browsertest_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -167,6 +168,29 @@ func TestSignInAnswerSignOut(t *testing.T) {
 	require.Contains(t, s.Log.String(), `msg="signed out" person=ana@example.com`)
 	require.NotContains(t, s.Log.String(), s.provider.ClientSecret)
 	require.NotContains(t, s.Log.String(), cookies[0].Value)
+}
+
+// A stream that is open when its person signs out ends there and then.
+func TestSignOutEndsStreams(t *testing.T) {
+	t.Parallel()
+	s := withOIDC(t)
+	s.next("ana", "oncall")
+	ana := agent(t)
+	require.Equal(t, http.StatusOK, get(t, ana, s.URL+"/closed").status)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/live/list/closed?provider=none", nil)
+	require.NoError(t, err)
+	stream, err := ana.Do(request)
+	require.NoError(t, err)
+	defer stream.Body.Close()
+	lines := bufio.NewScanner(stream.Body)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") { // the first version
+	}
+	require.Equal(t, http.StatusOK, post(t, ana, s.URL, access.PathSignOut, nil).status)
+	var last []string
+	for lines.Scan() {
+		last = append(last, lines.Text())
+	}
+	require.Equal(t, []string{"", "event: signed-out", "data: .", ""}, last, "no heartbeat comes before it")
 }
 
 // Cookies cannot be read by scripts, go to no other site, and over https to no other host.

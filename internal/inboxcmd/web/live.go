@@ -12,8 +12,11 @@ import (
 
 const (
 	eventStream = "text/event-stream"
-	// heartbeat keeps proxies from closing a quiet stream, and finds out whether its reader is still signed in.
+	// heartbeat keeps proxies from closing a quiet stream, and finds out whether its reader is still signed in where nothing
+	// else tells.
 	heartbeat = 15 * time.Second
+	// streamLife is after how long a page has to ask for its stream again: a proxy then looks who asks.
+	streamLife = 10 * time.Minute
 	// eventTimeout bounds the writing of one event to a reader who does not read.
 	eventTimeout = 10 * time.Second
 )
@@ -54,15 +57,27 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, who access.Perso
 	w.Header().Set("Content-Type", eventStream)
 	w.Header().Set("X-Accel-Buffering", "no") // a proxy that collects an answer delays what is live
 	events := eventWriter{w, http.NewResponseController(w)}
+	ends := streamEnds{over: s.options.Gate.Over(r), life: time.NewTimer(streamLife)}
+	defer ends.life.Stop()
 	for err := events.write(": hello\n\n"); err == nil; {
-		err = s.nextEvent(r, who, versions, events)
+		err = s.nextEvent(r, who, versions, ends, events)
 	}
 }
 
-func (s *Server) nextEvent(r *http.Request, who access.Person, versions <-chan string, events eventWriter) error {
+// streamEnds are the ways in which a stream ends by itself.
+type streamEnds struct {
+	over <-chan struct{}
+	life *time.Timer
+}
+
+func (s *Server) nextEvent(r *http.Request, who access.Person, versions <-chan string, ends streamEnds, events eventWriter) error {
 	beat := time.NewTimer(heartbeat)
 	defer beat.Stop()
 	select {
+	case <-ends.over:
+		return events.end()
+	case <-ends.life.C:
+		return http.ErrAbortHandler // the page asks again by itself
 	case version := <-versions:
 		return events.write(fmt.Sprintf("event: version\ndata: %s\n\n", version))
 	case <-beat.C:

@@ -3,6 +3,7 @@ package web_test
 import (
 	"bufio"
 	"context"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -73,4 +74,29 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 	page := ana.get(inbox.URL + "/live/list/closed?provider=none")
 	require.Equal(t, http.StatusTooManyRequests, page.status)
+}
+
+// leaving is a gate whose person signs out when the channel is closed, and who is known all the same afterwards: nothing but
+// the channel ends the stream.
+type leaving struct {
+	access.Gate
+	over chan struct{}
+}
+
+func (l leaving) Over(*http.Request) <-chan struct{} { return l.over }
+
+// Whoever signs out, or is signed out, hears no more.
+func TestStreamEndsWithTheSession(t *testing.T) {
+	t.Parallel()
+	over := make(chan struct{})
+	inbox := inboxtest.Open(t, shared, func(*url.URL, *slog.Logger) (access.Gate, error) {
+		ana, err := access.NewLocal("ana")
+		return leaving{ana, over}, err
+	}, access.Everything("ana"))
+	events := visit(t, inbox).versions(inbox.URL + "/live/list/closed?provider=none")
+	require.NotEmpty(t, <-events)
+	close(over)
+	require.Equal(t, ".", <-events, "the page is told")
+	_, more := <-events
+	require.False(t, more)
 }

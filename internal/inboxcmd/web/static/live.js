@@ -96,6 +96,10 @@
       source.close();
       say("You are not signed in any more. Load the page again.", true);
     });
+    // A browser asks again after a break by itself, and gives up when it is turned away.
+    source.addEventListener("error", (event) => {
+      if (event.target.readyState === EventSource.CLOSED) say("This page is not renewed any more. Load it again.", true);
+    });
   };
   // A browser keeps few connections to one server: tabs that nobody sees do without.
   document.addEventListener("visibilitychange", () => {
