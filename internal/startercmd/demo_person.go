@@ -24,7 +24,7 @@ func (a *app) person(screen *screen, yourself bool) person {
 	if !yourself {
 		return simulated
 	}
-	return &personAtTerminal{prompter: prompter{screen.out, readLines(a.in)}, screen: screen, substitute: simulated}
+	return &personAtTerminal{prompter: prompter{out: screen.out, lines: readLines(a.in)}, screen: screen, substitute: simulated}
 }
 
 // simulatedPerson gives the answers that the stories have ready.

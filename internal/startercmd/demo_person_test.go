@@ -14,7 +14,7 @@ func atTerminal(lines string) (*personAtTerminal, *bytes.Buffer) {
 	var out bytes.Buffer
 	screen := newScreen(&out)
 	return &personAtTerminal{
-		prompter: prompter{screen.out, readLines(strings.NewReader(lines))}, screen: screen, substitute: &simulatedPerson{screen: screen},
+		prompter: prompter{out: screen.out, lines: readLines(strings.NewReader(lines))}, screen: screen, substitute: &simulatedPerson{screen: screen},
 	}, &out
 }
 

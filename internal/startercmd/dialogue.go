@@ -16,6 +16,9 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
+// mostDaysTyped is more than anybody may grant, and keeps the seconds of it in range.
+const mostDaysTyped = 10_000
+
 // maxCommentTyped is the longest comment that a wait takes, in characters.
 const maxCommentTyped = 4096
 
@@ -48,7 +51,7 @@ func (a *app) converse(ctx context.Context, flags *decisionFlags) error {
 	if flags.decision.DecidedBy == "" {
 		return usagef("--by is missing and $USER is empty; say who decides")
 	}
-	prompt := prompter{a.err, readLines(a.in)}
+	prompt := prompter{out: a.err, lines: readLines(a.in)}
 	return a.withWait(ctx, &flags.id, func(ctx context.Context, s *server, workflowID string) error {
 		d := &dialogue{app: a, prompter: prompt, server: s, workflowID: workflowID, flags: flags}
 		return a.left(d.run(ctx))
@@ -76,8 +79,9 @@ type dialogue struct {
 	workflowID string
 	flags      *decisionFlags
 
-	view wire.OperationView
-	open wire.EscalationView
+	view  wire.OperationView
+	open  wire.EscalationView
+	runID string
 }
 
 // run asks until an answer is applied, or cannot be any more. A refusal that another answer may avoid asks again.
@@ -86,8 +90,14 @@ func (d *dialogue) run(ctx context.Context) error {
 		return err
 	}
 	d.app.message(withoutOptions(d.open.Message))
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	d.moot = d.watch(watching)
 	for {
 		decision, err := d.ask(ctx)
+		if errors.Is(err, errMoot) {
+			return d.overtaken(ctx)
+		}
 		if err != nil {
 			return err
 		}
@@ -120,6 +130,7 @@ func (d *dialogue) look(ctx context.Context) error {
 	if !waits.Open(info) {
 		return d.app.ended(d.workflowID)
 	}
+	d.runID = info.WorkflowExecution.RunID
 	if d.view, err = ask[wire.OperationView](ctx, d.server, d.workflowID, "", wire.QueryOperation); err != nil {
 		return d.app.unanswered(err, d.workflowID)
 	}
@@ -266,10 +277,16 @@ func (d *dialogue) span(ctx context.Context, standard, most int, into *int) erro
 	})
 }
 
-// spanTyped reads 15m, 1h30m, and 900 for seconds.
+// spanTyped reads 15m, 1h30m, 7 days or 7d, and 900 for seconds.
 func spanTyped(text string) (int, bool) {
 	if seconds, err := strconv.Atoi(text); err == nil {
 		return seconds, true
+	}
+	for _, unit := range []string{"days", "day", "d"} {
+		if number, ok := strings.CutSuffix(text, unit); ok {
+			days, err := strconv.Atoi(strings.TrimSpace(number))
+			return days * 24 * 3600, err == nil && days >= 0 && days <= mostDaysTyped
+		}
 	}
 	length, err := time.ParseDuration(text)
 	if err != nil || length%time.Second != 0 {
@@ -361,6 +378,28 @@ func (d *dialogue) grantCosts(option wire.Option, decision wire.Decision) []stri
 		lines = append(lines, fmt.Sprintf("counts as extension %d of %d", used.ExtensionsUsed+1, limits.MaxExtensions))
 	}
 	return lines
+}
+
+// watch tells when the question is not open any more, so that nobody thinks about one that somebody else has answered. Where
+// it cannot tell, stillOpen finds out.
+func (d *dialogue) watch(ctx context.Context) <-chan struct{} {
+	moot := make(chan struct{})
+	following := &follower{server: d.server, workflowID: d.workflowID, runID: d.runID, news: func(ctx context.Context, runID string) error {
+		view, err := ask[wire.OperationView](ctx, d.server, d.workflowID, runID, wire.QueryOperation)
+		if err != nil {
+			return nil //nolint:nilerr // the next news may be told
+		}
+		if open := question(view); open == nil || open.ID != d.open.ID {
+			return errMoot
+		}
+		return nil
+	}}
+	go func() {
+		if _, err := following.follow(ctx); err == nil || errors.Is(err, errMoot) {
+			close(moot)
+		}
+	}()
+	return moot
 }
 
 // stillOpen finds out before sending whether somebody else has answered while this person was thinking.

@@ -92,6 +92,8 @@ func (a *app) message(text string) { a.say("%s\n", wrap(text, width(a.err))) }
 type prompter struct {
 	out   io.Writer
 	lines <-chan string
+	// moot is closed when no answer is of use any more. Nil: that does not happen.
+	moot <-chan struct{}
 }
 
 // readLines reads in the background, so that a Ctrl-C ends the waiting for an answer.
@@ -106,7 +108,10 @@ func readLines(from io.Reader) <-chan string {
 	return lines
 }
 
-var errNoInput = errors.New("standard input has ended")
+var (
+	errNoInput = errors.New("standard input has ended")
+	errMoot    = errors.New("the question is not open any more")
+)
 
 // line is the answer to one question.
 func (p prompter) line(ctx context.Context, question string) (string, error) {
@@ -115,6 +120,9 @@ func (p prompter) line(ctx context.Context, question string) (string, error) {
 	case <-ctx.Done():
 		p.printf("\n")
 		return "", ctx.Err()
+	case <-p.moot:
+		p.printf("\n")
+		return "", errMoot
 	case line, ok := <-p.lines:
 		if !ok {
 			p.printf("\n")

@@ -66,18 +66,22 @@ func TestPrompter(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = prompter{&out, make(chan string)}.line(ctx, "?")
+	_, err = prompter{out: &out, lines: make(chan string)}.line(ctx, "?")
 	require.ErrorIs(t, err, context.Canceled)
+	moot := make(chan struct{})
+	close(moot)
+	_, err = prompter{out: &out, lines: make(chan string), moot: moot}.line(t.Context(), "?")
+	require.ErrorIs(t, err, errMoot)
 }
 
 func TestSpanTyped(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]int{"15m": 900, "1h30m": 5400, "900": 900, "0": 0, "-5": -5, "90s": 90} {
+	for text, want := range map[string]int{"15m": 900, "1h30m": 5400, "900": 900, "0": 0, "-5": -5, "90s": 90, "7 days": 604_800, "1d": 86_400, "1 day": 86_400} {
 		got, ok := spanTyped(text)
 		require.True(t, ok, text)
 		require.Equal(t, want, got, text)
 	}
-	for _, text := range []string{"", "soon", "1500ms", "1d", "15 m"} {
+	for _, text := range []string{"", "soon", "1500ms", "days", "1.5 days", "-1 days", "99999999999999 days", "15 m"} {
 		_, ok := spanTyped(text)
 		require.False(t, ok, text)
 	}

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -86,30 +87,25 @@ func TestLeaving(t *testing.T) {
 	q.undecided()
 }
 
-// While somebody thinks, somebody else decides: the one who was slower learns who, what and why, whether the wait goes on or not.
+// While somebody thinks, somebody else decides: the one who was slower learns who, what and why at once, whichever question was
+// before them, whether the wait goes on or not.
 func TestSomebodyWasFaster(t *testing.T) {
 	t.Parallel()
-	for kind, want := range map[wire.DecisionKind]string{
-		wire.DecisionClose:  `ben@example.com was faster: close at `,
-		wire.DecisionCancel: `ben@example.com was faster: cancel at `,
-	} {
-		t.Run(string(kind), func(t *testing.T) {
+	questions := []struct{ sees, types string }{
+		{"which, by number", "extend"}, {"for how long", ""}, {"how many more checks", ""}, {"why", "slow today"}, {"apply it?", ""},
+	}
+	for at, kind := range []wire.DecisionKind{wire.DecisionClose, wire.DecisionCancel, wire.DecisionClose, wire.DecisionCancel, wire.DecisionClose} {
+		t.Run(fmt.Sprint(string(kind), " at ", at), func(t *testing.T) {
 			t.Parallel()
-			job := "faster-" + string(kind)
-			q := ask(t, job, waittest.Script(waittest.State("paused")), nil)
+			q := ask(t, fmt.Sprint("faster-", at), waittest.Script(waittest.State("paused")), nil)
 			s := starter(t, 120, "decide", q.operation())
-			s.sees("which, by number")
-			s.types("extend")
-			s.sees("for how long")
-			s.types("")
-			s.sees("how many more checks")
-			s.types("")
-			s.sees("why")
-			s.types("slow today")
-			s.sees("apply it?")
+			for _, question := range questions[:at] {
+				s.sees(question.sees)
+				s.types(question.types)
+			}
+			s.sees(questions[at].sees)
 			q.decide(kind, "ben@example.com")
-			s.types("y")
-			s.sees("jobwait: error: " + want)
+			s.sees("jobwait: error: ben@example.com was faster: " + string(kind) + " at ")
 			s.sees(`"no time to lose"`)
 			s.sees("jobwait: hint: ")
 			require.Equal(t, 1, s.code())
