@@ -56,7 +56,7 @@ func TestNoTerminal(t *testing.T) {
 func TestPrompter(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	p := prompter{&out, readLines(strings.NewReader("x\n 7 \n"))}
+	p := prompter{out: &out, lines: readLines(strings.NewReader("x\n 7 \n"))}
 	n, err := p.number(t.Context(), "how many", 4, 9)
 	require.NoError(t, err)
 	require.Equal(t, 7, n)

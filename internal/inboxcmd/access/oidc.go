@@ -290,7 +290,7 @@ func (o *OIDC) callback(w http.ResponseWriter, r *http.Request) {
 		o.refuse(w, r, http.StatusForbidden, "You could not be signed in.", err)
 		return
 	}
-	token, _ := o.sessions.begin(person)
+	token := o.sessions.begin(person)
 	o.setCookie(w, cookieSession, token, o.settings.life())
 	o.logger.InfoContext(r.Context(), "signed in", "person", person.Name, "groups", person.Groups, "remote", r.RemoteAddr)
 	http.Redirect(w, r, begun.To, http.StatusSeeOther)

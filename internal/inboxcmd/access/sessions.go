@@ -38,15 +38,14 @@ func newSessions(life time.Duration, now func() time.Time) *sessions {
 }
 
 // begin signs a person in. What it returns is for the cookie and is kept nowhere else.
-func (s *sessions) begin(person Person) (token string, ends time.Time) {
+func (s *sessions) begin(person Person) (token string) {
 	token = rand.Text() + rand.Text()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.makeRoom(person.Name)
-	ends = s.now().Add(s.life)
-	s.open[keyOf(token)] = session{person: person, ends: ends, over: make(chan struct{})}
+	s.open[keyOf(token)] = session{person: person, ends: s.now().Add(s.life), over: make(chan struct{})}
 	time.AfterFunc(s.life, func() { s.end(token) })
-	return token, ends
+	return token
 }
 
 // makeRoom drops what is over, and what is too many.

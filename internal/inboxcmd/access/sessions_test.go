@@ -23,8 +23,8 @@ func TestSessionsAreOver(t *testing.T) {
 	t.Run("signed out", func(t *testing.T) {
 		t.Parallel()
 		s := newSessions(time.Hour, time.Now)
-		token, _ := s.begin(ana)
-		other, _ := s.begin(ana)
+		token := s.begin(ana)
+		other := s.begin(ana)
 		over, others := s.over(token), s.over(other)
 		s.end(token)
 		s.end(token)
@@ -40,7 +40,7 @@ func TestSessionsAreOver(t *testing.T) {
 	t.Run("expired", func(t *testing.T) {
 		t.Parallel()
 		s := newSessions(50*time.Millisecond, time.Now)
-		token, _ := s.begin(ana)
+		token := s.begin(ana)
 		over := s.over(token)
 		require.NotNil(t, over)
 		ended(t, over)
@@ -48,11 +48,11 @@ func TestSessionsAreOver(t *testing.T) {
 	t.Run("too many", func(t *testing.T) {
 		t.Parallel()
 		s := newSessions(time.Hour, time.Now)
-		token, _ := s.begin(ana)
+		token := s.begin(ana)
 		over := s.over(token)
 		for i := range maxOfPerson {
-			_, _ = s.begin(Person{Name: fmt.Sprint("ana", i)})
-			_, _ = s.begin(ana)
+			s.begin(Person{Name: fmt.Sprint("ana", i)})
+			s.begin(ana)
 		}
 		ended(t, over)
 	})

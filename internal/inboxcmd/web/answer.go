@@ -194,6 +194,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, who access.Person,
 	// Once sent, a decision is seen to its end: whoever goes away finds it in the audit.
 	ctx := context.WithoutCancel(r.Context())
 	_, err := s.options.Waits.Decide(ctx, ref.id, decision)
+	s.lists.forget() // nobody is to be shown what they have answered
 	if err == nil {
 		log.InfoContext(ctx, "applied an answer")
 		http.Redirect(w, r, waitPath(ref.id)+"?decision="+url.QueryEscape(decision.DecisionID), http.StatusSeeOther)

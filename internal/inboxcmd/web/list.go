@@ -139,6 +139,8 @@ func (s *Server) find(ctx context.Context, a ask) (found, error) {
 	}
 	var f found
 	var listed error
+	counts := s.countsDeciding(a)
+	deciding := listing.Filter{Prefixes: a.filter.Prefixes}
 	group, within := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		f.page, listed = s.page(within, a)
@@ -148,15 +150,31 @@ func (s *Server) find(ctx context.Context, a ask) (found, error) {
 		f.totals, err = s.lister.Totals(within, a.filter)
 		return unlessUnregistered(err)
 	})
+	if counts {
+		group.Go(func() (err error) {
+			f.deciding, err = s.lister.Deciding(within, deciding)
+			return unlessUnregistered(err)
+		})
+	}
 	err := group.Wait()
 	f.unregistered = errors.Is(listed, listing.ErrUnregistered)
 	if err != nil || f.unregistered {
 		return f, err
 	}
-	if f.deciding = f.page.Whole; f.deciding < 0 || a.tab != tabDecide || a.reason != "" {
-		f.deciding, err = s.lister.Deciding(ctx, listing.Filter{Prefixes: a.filter.Prefixes})
+	if counts {
+		return f, nil
+	}
+	if f.deciding = f.page.Whole; f.deciding < 0 {
+		f.deciding, err = s.lister.Deciding(ctx, deciding)
 	}
 	return f, err
+}
+
+// countsDeciding reports whether a list will not tell by itself how many waits ask, so that they are counted beside it and not
+// after it.
+func (s *Server) countsDeciding(a ask) bool {
+	before, _, known := s.lists.last(a.key())
+	return a.tab != tabDecide || a.reason != "" || known && before.page.Whole < 0
 }
 
 func unlessUnregistered(err error) error {
@@ -179,15 +197,15 @@ func (s *Server) page(ctx context.Context, a ask) (listing.Page, error) {
 	}
 }
 
-// cached reads a list at most once in a while for all who look at it.
-func (s *Server) cached(ctx context.Context, a ask) (found, error) {
-	return s.lists.get(ctx, a.key(), func(ctx context.Context) (found, error) { return s.find(ctx, a) })
+// reader reads a list.
+func (s *Server) reader(a ask) func(context.Context) (found, error) {
+	return func(ctx context.Context) (found, error) { return s.find(ctx, a) }
 }
 
 // probeList tells versions of a list.
 func (s *Server) probeList(a ask) probe {
 	return func(ctx context.Context) (string, error) {
-		f, err := s.cached(ctx, a)
+		f, err := s.lists.get(ctx, a.key(), s.reader(a)) // at most once in a while for all who look at it
 		return f.version(), err
 	}
 }
@@ -212,7 +230,7 @@ func (s *Server) showList(t tab) page {
 			s.fail(w, r, who, http.StatusBadRequest, "That filter cannot be used", err.Error())
 			return
 		}
-		f, err := s.cached(ctx, a)
+		f, err := s.lists.usable(ctx, a.key(), s.reader(a))
 		switch {
 		case errors.Is(err, listing.ErrPlace):
 			http.Redirect(w, r, a.link(r.URL.Path, ""), http.StatusSeeOther) // the list is another by now
