@@ -43,7 +43,7 @@ func (a *Activities) clearHop(ctx context.Context, spec wire.FetchSpec, address 
 		status = statetables.Request{}
 	}
 	own := slices.ContainsFunc(status.Origins, func(text string) bool { listed, err := parseOrigin(text); return err == nil && listed == to })
-	next := hop{at: at}
+	next := hop{at: at, renewable: table.Renewable(spec.ResultName)}
 	next.request = status
 	next.request.Method, next.request.URL, next.request.Body = http.MethodGet, at.String(), nil
 	next.request.Header = map[string]string{"Accept": "*/*"}

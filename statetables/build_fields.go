@@ -30,12 +30,24 @@ func (b *builder) buildResult() {
 			b.fail(path, "%s: write where it stands (%s: body.url), or the URL it is derived from (%s: {url: https://host/{job_id}/content})", path, name, name)
 			continue
 		}
-		found := reference{name: name, read: b.expression(path, written.Read, wantsValue)}
+		found := reference{name: name, read: b.expression(path, written.Read, wantsValue), renewable: b.renewable(path, written)}
 		if written.URL != "" {
 			found.url = b.urlTemplate(path+".url", written.URL, b.table.reach.polls)
 		}
 		b.table.result = append(b.table.result, found)
 	}
+}
+
+// renewable says whether asking again gives another reference.
+func (b *builder) renewable(path string, written RefDoc) bool {
+	if written.Renewable == nil {
+		return false
+	}
+	b.cite(path+".renewable", written.Renewable.Source)
+	if written.URL != "" {
+		b.fail(path+".renewable", "%s: a derived URL is the same each time; remove renewable", path)
+	}
+	return true
 }
 
 var (

@@ -20,6 +20,8 @@ var (
 		"read_only", "http_codes", "not_found", "rate_limited", "case_insensitive", "unknown_states", "absent_state", "cancel", "schedule",
 		"submit", "callback", "retention", "rate_limits",
 	}
+	// partlyCited are those of the first kind of which a part names a source itself.
+	partlyCited = []string{"result"}
 	// ownSections are the table's own: names, and examples that are invented.
 	ownSections = []string{"provider", "title", "sources", "example_job", "examples"}
 )
@@ -31,7 +33,7 @@ func (d *Document) Supports(id string) []string {
 	for i := range document.NumField() {
 		section := document.Type().Field(i).Tag.Get("yaml")
 		found := named(d.Sources[id].For, section)
-		if slices.Contains(citedSections, section) {
+		if slices.Contains(citedSections, section) || slices.Contains(partlyCited, section) {
 			found = append(found, citing(document.Field(i), section, id)...)
 		}
 		slices.Sort(found)

@@ -18,7 +18,7 @@ func TestEveryKeyIsAFactOrNone(t *testing.T) {
 		field := document.Field(i)
 		keys = append(keys, field.Tag.Get("yaml"))
 		cites := len(citing(citingItself(field.Type), "", "here")) > 0
-		require.Equal(t, slices.Contains(citedSections, field.Tag.Get("yaml")), cites, field.Name)
+		require.Equal(t, slices.Contains(slices.Concat(citedSections, partlyCited), field.Tag.Get("yaml")), cites, field.Name)
 	}
 	require.ElementsMatch(t, keys, all)
 }

@@ -144,10 +144,12 @@ type RuleDoc struct {
 	Name   string `yaml:"name"`
 }
 
-// RefDoc is an expression, or a mapping with the template of a derived URL.
+// RefDoc is an expression, or a mapping: with the template of a derived URL, or with the expression and the word that the next
+// status answer has a fresh reference.
 type RefDoc struct {
-	Read string `yaml:"read"`
-	URL  string `yaml:"url"`
+	Read      string       `yaml:"read"`
+	URL       string       `yaml:"url"`
+	Renewable *CitationDoc `yaml:"renewable"`
 }
 
 // ErrorDoc is the provider's own error.

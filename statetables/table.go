@@ -80,9 +80,10 @@ type listed struct {
 
 // reference is read from the answer, or a URL derived from the job where read is nil.
 type reference struct {
-	name string
-	read *expression
-	url  template
+	name      string
+	read      *expression
+	url       template
+	renewable bool // the next status answer has a fresh one
 }
 
 type moment struct {
@@ -228,6 +229,12 @@ func (t *Table) speaks(value any) bool {
 	default:
 		return true
 	}
+}
+
+// Renewable says that a status request brings a fresh reference of that name in the place of one that ran out, as the provider
+// documents it.
+func (t *Table) Renewable(result string) bool {
+	return slices.ContainsFunc(t.result, func(known reference) bool { return known.name == result && known.renewable })
 }
 
 // isListed says whether the table lists a state.

@@ -146,10 +146,17 @@ func (d describer) result() Subject {
 		if reference := d.Result[name]; reference.URL != "" {
 			s.add(code(name), "%s, derived from the job", code(reference.URL))
 		} else {
-			s.add(code(name), "%s", code(reference.Read))
+			s.add(code(name), "%s", code(reference.Read)+renewedText(reference.Renewable))
 		}
 	}
 	return s
+}
+
+func renewedText(renewable *statetables.CitationDoc) string {
+	if renewable == nil {
+		return ""
+	}
+	return cited("; when it has run out, the status has a fresh one", renewable.Source)
 }
 
 func (d describer) alsoRead() Subject {
