@@ -39,6 +39,9 @@ type Options struct {
 	Destinations map[string]Destination
 	// Visibility finds earlier waits for a job. Nil: the client of the worker that runs the activity.
 	Visibility Visibility
+	// Outcomes tells how waits ended, for fetches: a credential is sent only for what a wait has found. Nil: the client of the
+	// worker that runs the activity.
+	Outcomes Outcomes
 	// Logger receives what an operator must know. It is given no URL and no secret. Nil: slog.Default().
 	Logger *slog.Logger
 	// Proxy chooses the egress proxy of a request. Nil: HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the environment.
@@ -84,6 +87,7 @@ type Activities struct {
 	decisionKeys DecisionKeySource
 	notifier     Notifier
 	visibility   Visibility
+	outcomes     Outcomes
 	logger       *slog.Logger
 	sender       *sender
 	destinations map[string]Destination
@@ -97,7 +101,7 @@ func New(options Options) (*Activities, error) {
 	}
 	a := &Activities{
 		tables: options.Tables, credentials: options.Credentials, policy: options.Policy, decisionKeys: options.DecisionKeys,
-		notifier: options.Notifier, visibility: options.Visibility, logger: options.Logger,
+		notifier: options.Notifier, visibility: options.Visibility, outcomes: options.Outcomes, logger: options.Logger,
 		sender:       &sender{proxy: options.Proxy, dial: options.DialContext, rootCAs: options.RootCAs, userAgent: "jobwait/" + version.Module()},
 		destinations: options.Destinations,
 		lanes:        options.Origins.lanes(),

@@ -34,6 +34,9 @@ type Credential struct {
 	// Providers and Accounts narrow which waits may use it. Empty: any.
 	Providers []string
 	Accounts  []string
+	// Fetch are URLs below which a FetchResult may ask with the credential for what no outcome of a wait names, each one
+	// absolute, at one of Origins and with a "/" at its end, such as https://api.example.com/v1/files/. Empty: for nothing else.
+	Fetch []string
 	// Scheme chooses where the table takes credentials in several ways: bearer, basic, header or query. Empty: the
 	// table's first.
 	Scheme string
@@ -61,6 +64,11 @@ func (c Credential) Validate() error {
 	}
 	for _, text := range c.Origins {
 		if _, err := parseOrigin(text); err != nil {
+			return err
+		}
+	}
+	for _, text := range c.Fetch {
+		if err := c.checkFetch(text); err != nil {
 			return err
 		}
 	}

@@ -21,6 +21,7 @@ import (
 //	    providers: [demo-export]  # empty or absent: any
 //	    accounts: []              # empty or absent: any
 //	    scheme: bearer            # where the table takes several; absent: its first
+//	    fetch: []                 # URLs below which results are fetched that no outcome names
 //	    approval: per_request     # or per_operation: a person approves its use; absent: none
 //
 // A relative file is looked for beside the credentials file, and one line ending at its end is not part of the value.
@@ -38,6 +39,7 @@ type credentialEntry struct {
 	Origins   []string `yaml:"origins"`
 	Providers []string `yaml:"providers"`
 	Accounts  []string `yaml:"accounts"`
+	Fetch     []string `yaml:"fetch"`
 	Scheme    string   `yaml:"scheme"`
 	Approval  string   `yaml:"approval"`
 }
@@ -103,8 +105,8 @@ func (f CredentialsFile) credential(name string, entry credentialEntry) (Credent
 	credential := Credential{
 		Version: entry.Version, Origins: slices.Clone(entry.Origins), Providers: slices.Clone(entry.Providers),
 		Accounts: slices.Clone(entry.Accounts), Scheme: entry.Scheme,
-		Approval: wire.ApprovalRule(entry.Approval),
-		Read:     func(context.Context) (Secret, error) { return f.secret(name, entry) },
+		Fetch: slices.Clone(entry.Fetch), Approval: wire.ApprovalRule(entry.Approval),
+		Read: func(context.Context) (Secret, error) { return f.secret(name, entry) },
 	}
 	if err := credential.Validate(); err != nil {
 		return Credential{}, fmt.Errorf("credentials: %q: %w", name, err)

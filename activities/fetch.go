@@ -26,7 +26,7 @@ const ownerKey = "jobwait-workflow"
 // appears whole or not at all. What repeating would not change is the outcome; an error is an application error of type
 // wire.ErrorFetchInterrupted, with a word for what broke, and asks for another attempt.
 func (a *Activities) FetchResult(ctx context.Context, request wire.FetchRequest) (wire.FetchResponse, error) {
-	got, err := a.carry(ctx, request.Spec)
+	got, err := a.carry(ctx, request)
 	outcome := operation.FetchEnded(request.Spec, wire.FetchDone, "", "")
 	outcome.Attempts, outcome.Renewed, outcome.Resumed = int(activity.GetInfo(ctx).Attempt), request.Renewed, got.resumed
 	kind := "fetched"
@@ -79,7 +79,8 @@ type carried struct {
 }
 
 // carry copies the result. An error leaves nothing of it at the destination.
-func (a *Activities) carry(ctx context.Context, spec wire.FetchSpec) (carried, error) {
+func (a *Activities) carry(ctx context.Context, request wire.FetchRequest) (carried, error) {
+	spec := request.Spec
 	if err := a.checkJob(spec); err != nil {
 		return carried{}, err
 	}
@@ -88,7 +89,10 @@ func (a *Activities) carry(ctx context.Context, spec wire.FetchSpec) (carried, e
 		return carried{}, err
 	}
 	source := &download{
-		sender: a.sender, clear: func(ctx context.Context, address string) (hop, error) { return a.clearHop(ctx, spec, address) },
+		sender: a.sender, reference: a.referenceOf(ctx, request),
+		clear: func(ctx context.Context, address string, allowed allowance) (hop, error) {
+			return a.clearHop(ctx, spec, address, allowed)
+		},
 		address: spec.URL, limit: to.limit, patience: fetchPatience,
 	}
 	defer tellProgress(ctx, &source.done)()

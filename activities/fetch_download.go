@@ -32,7 +32,9 @@ const (
 // download reads one result, over as many connections as it takes.
 type download struct {
 	sender *sender
-	clear  func(ctx context.Context, address string) (hop, error)
+	clear  func(ctx context.Context, address string, allowed allowance) (hop, error)
+	// reference says whether the credential may be sent for the reference itself.
+	reference allowance
 	// address is the reference; limit the most bytes that are taken.
 	address string
 	limit   int64
@@ -100,9 +102,9 @@ func (d *download) close() {
 
 // connect asks for the result from where it broke off, and follows where that leads.
 func (d *download) connect(ctx context.Context) error {
-	address := d.address
+	address, allowed := d.address, d.reference
 	for range maxRedirects + 1 {
-		at, err := d.clear(ctx, address)
+		at, err := d.clear(ctx, address, allowed)
 		if err != nil {
 			return err
 		}
@@ -117,7 +119,7 @@ func (d *download) connect(ctx context.Context) error {
 		if err != nil || d.header("Location") == "" {
 			return endFetch(wire.FetchUnexpectedAnswer, "a redirect (%d) that leads nowhere", d.answer.StatusCode)
 		}
-		address = next.String()
+		address, allowed = next.String(), followed(at)
 	}
 	return endFetch(wire.FetchUnexpectedAnswer, "more than %d redirects", maxRedirects)
 }

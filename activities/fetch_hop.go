@@ -21,10 +21,10 @@ type hop struct {
 	renewable  bool
 }
 
-// clearHop decides whether a URL may be asked, and whether with the credential. A result may lie anywhere in public, as a
+// clearHop decides whether a URL may be asked, and whether with the credential, if it may have that. A result may lie anywhere in public, as a
 // pre-signed link does, so other origins than the table's are allowed here; but they are asked by https, without the
 // credential, and never in a private network (R51, R52).
-func (a *Activities) clearHop(ctx context.Context, spec wire.FetchSpec, address string) (hop, error) {
+func (a *Activities) clearHop(ctx context.Context, spec wire.FetchSpec, address string, allowed allowance) (hop, error) {
 	at, err := url.Parse(address)
 	if err != nil || !at.IsAbs() {
 		return hop{}, endFetch(wire.FetchReferenceRejected, "it is not an absolute URL")
@@ -54,11 +54,14 @@ func (a *Activities) clearHop(ctx context.Context, spec wire.FetchSpec, address 
 	case err == nil && !next.request.AllowPrivateNetwork && !publicAddr(addr):
 		return hop{}, endFetch(wire.FetchReferenceRejected, "%s", &addressError{})
 	}
-	return next, a.authorizeHop(ctx, spec, to, &next)
+	if allowed == nil {
+		return next, nil
+	}
+	return next, a.authorizeHop(ctx, spec, to, &next, allowed)
 }
 
 // authorizeHop adds the credential where its own entry lists the origin.
-func (a *Activities) authorizeHop(ctx context.Context, spec wire.FetchSpec, to origin, next *hop) error {
+func (a *Activities) authorizeHop(ctx context.Context, spec wire.FetchSpec, to origin, next *hop, allowed allowance) error {
 	if spec.CredentialRef == "" || !next.request.Auth.Needed() {
 		return nil
 	}
@@ -71,6 +74,9 @@ func (a *Activities) authorizeHop(ctx context.Context, spec wire.FetchSpec, to o
 	}
 	if !credential.at(to) {
 		return nil
+	}
+	if err := allowed(credential, next.at); err != nil {
+		return err
 	}
 	chosen, err := next.request.Choose(credential.Scheme)
 	if err != nil {

@@ -45,15 +45,25 @@ func digestOf(data []byte) string {
 type fetcher struct {
 	*world
 	dir string
+	// found is how the wait ended; nil: with the reference that is fetched. none is why it has no outcome.
+	found map[string]string
+	none  error
+}
+
+// Outcome is that of the wait.
+func (f *fetcher) Outcome(_ context.Context, workflowID string) (wire.Outcome, error) {
+	require.Equal(f.t, "jobwait/demo-export/acct-42/exp_71c", workflowID)
+	return wire.Outcome{Status: wire.StatusSucceeded, Result: f.found}, f.none
 }
 
 func newFetcher(t *testing.T, handler http.HandlerFunc) *fetcher {
 	t.Helper()
-	f := &fetcher{newWorld(t, handler), t.TempDir()}
+	f := &fetcher{world: newWorld(t, handler), dir: t.TempDir()}
 	bucket, err := fileblob.OpenBucket(f.dir, &fileblob.Options{NoTempDir: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, bucket.Close()) })
 	f.options.Destinations = map[string]Destination{"reports": {Bucket: bucket}}
+	f.options.Outcomes = f
 	return f
 }
 
@@ -72,6 +82,9 @@ func (f *fetcher) fetch(change func(*wire.FetchSpec)) (wire.FetchResponse, error
 	spec := f.spec()
 	if change != nil {
 		change(&spec)
+	}
+	if f.found == nil {
+		f.found = map[string]string{spec.ResultName: spec.URL}
 	}
 	var response wire.FetchResponse
 	err := f.run(wire.ActivityFetchResult, wire.FetchRequest{Spec: spec}, &response)
@@ -387,7 +400,9 @@ func TestFetchGivesUpAQuietConnection(t *testing.T) {
 			spec := f.spec()
 			d := &download{
 				sender: acts.sender, address: spec.URL, limit: 1 << 20, patience: 50 * time.Millisecond,
-				clear: func(ctx context.Context, address string) (hop, error) { return acts.clearHop(ctx, spec, address) },
+				clear: func(ctx context.Context, address string, allowed allowance) (hop, error) {
+					return acts.clearHop(ctx, spec, address, allowed)
+				},
 			}
 			err = d.open(t.Context())
 			if err == nil {

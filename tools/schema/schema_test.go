@@ -63,6 +63,7 @@ var beyond = map[string]string{
 	"state_twice_when_case_is_ignored": "other places",
 	"example_job_impossible":           "examples",
 	"example_of_an_impossible_job":     "examples",
+	"callback_reads_otherwise":         "examples",
 	"example_reads_otherwise":          "examples",
 	"examples_that_cannot_be_run":      "examples",
 }

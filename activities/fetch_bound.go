@@ -1,0 +1,123 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// ErrNoOutcome says that there is no wait of that workflow id which has ended with an outcome, or no longer.
+var ErrNoOutcome = errors.New("no outcome")
+
+// Outcomes tells how waits ended.
+type Outcomes interface {
+	// Outcome is that of the latest wait of a workflow id. It wraps ErrNoOutcome where there is none.
+	Outcome(ctx context.Context, workflowID string) (wire.Outcome, error)
+}
+
+// endings asks the server.
+type endings struct{ client client.Client }
+
+func (e endings) Outcome(ctx context.Context, workflowID string) (wire.Outcome, error) {
+	described, err := e.client.DescribeWorkflow(ctx, workflowID, "")
+	switch {
+	case errors.As(err, new(*serviceerror.NotFound)):
+		return wire.Outcome{}, fmt.Errorf("%w: the server knows no wait %q, or no longer", ErrNoOutcome, workflowID)
+	case err != nil:
+		return wire.Outcome{}, err
+	case described.WorkflowType.Name != wire.WorkflowAwaitJob || described.Status != enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+		return wire.Outcome{}, fmt.Errorf("%w: %q has not completed as a wait", ErrNoOutcome, workflowID)
+	}
+	var outcome wire.Outcome
+	return outcome, e.client.GetWorkflow(ctx, workflowID, described.WorkflowExecution.RunID).Get(ctx, &outcome)
+}
+
+func (a *Activities) outcomesOf(ctx context.Context) Outcomes {
+	if a.outcomes != nil {
+		return a.outcomes
+	}
+	return endings{activity.GetClient(ctx)}
+}
+
+// allowance says whether a credential may be sent to a URL. Nil: it may not, and the URL is asked without.
+type allowance func(credential Credential, at *url.URL) error
+
+// referenceOf binds a credential to what a wait has found: whoever starts a fetch chooses the URL, and must not have the
+// worker's credential read whatever the provider has. The reference is the one in the outcome of the wait for that job, or was
+// read from the provider by the fetch itself, or lies where the credential's own entry allows it.
+func (a *Activities) referenceOf(ctx context.Context, request wire.FetchRequest) allowance {
+	found := sync.OnceValue(func() error { return a.findReference(ctx, request.Spec) })
+	return func(credential Credential, at *url.URL) error {
+		if request.Renewed || credential.fetches(at) {
+			return nil
+		}
+		return found()
+	}
+}
+
+func (a *Activities) findReference(ctx context.Context, spec wire.FetchSpec) error {
+	outcome, err := a.outcomesOf(ctx).Outcome(ctx, wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID))
+	switch {
+	case err != nil && !errors.Is(err, ErrNoOutcome):
+		return &fetchAgain{detail: "the outcome of the wait cannot be read"}
+	case err != nil || outcome.Result[spec.ResultName] != spec.URL:
+		return endFetch(wire.FetchReferenceRejected, "no wait for this job has ended with this reference as its %q, and the entry of credential %q has no fetch that allows it",
+			spec.ResultName, spec.CredentialRef)
+	default:
+		return nil
+	}
+}
+
+// followed is whether a redirect may have the credential: where who redirects has it already.
+func followed(from hop) allowance {
+	if !from.credential {
+		return nil
+	}
+	return func(Credential, *url.URL) error { return nil }
+}
+
+// fetches reports whether the entry allows a URL that no outcome names.
+func (c Credential) fetches(at *url.URL) bool {
+	to, err := originOf(at)
+	if err != nil || climbs(at.Path) {
+		return false
+	}
+	return slices.ContainsFunc(c.Fetch, func(text string) bool {
+		below, err := url.Parse(text)
+		if err != nil {
+			return false
+		}
+		own, err := originOf(below)
+		return err == nil && own == to && strings.HasPrefix(at.EscapedPath(), below.EscapedPath())
+	})
+}
+
+// climbs reports a path that may lead out of where it seems to lie.
+func climbs(path string) bool {
+	steps := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })
+	return slices.Contains(steps, "..") || slices.Contains(steps, ".") || strings.ContainsAny(path, "\\%")
+}
+
+// checkFetch reports what is wrong with one of Fetch.
+func (c Credential) checkFetch(text string) error {
+	below, err := url.Parse(text)
+	if err != nil || !below.IsAbs() || below.RawQuery != "" || below.Fragment != "" || !strings.HasSuffix(below.Path, "/") || climbs(below.Path) {
+		return fmt.Errorf("fetch %q: write an absolute URL with a / at its end, such as https://api.example.com/v1/files/", text)
+	}
+	to, err := originOf(below)
+	if err != nil || !c.at(to) {
+		return fmt.Errorf("fetch %q is at none of the entry's origins, so that the value would not be sent there", text)
+	}
+	return nil
+}

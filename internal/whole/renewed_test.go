@@ -1,0 +1,143 @@
+package whole_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"github.com/jobwait/jobwait"
+	"github.com/jobwait/jobwait/internal/bed"
+	"github.com/jobwait/jobwait/statetables"
+	"github.com/jobwait/jobwait/waittest"
+	"github.com/jobwait/jobwait/wire"
+)
+
+// linkStore is a provider whose links run out by the clock.
+type linkStore struct {
+	*httptest.Server
+	asked, gone, others atomic.Int64
+}
+
+func newLinkStore(t *testing.T) *linkStore {
+	t.Helper()
+	home, err := url.Parse(shared.Provider.URL())
+	require.NoError(t, err)
+	s := &linkStore{}
+	mux := http.NewServeMux()
+	mux.Handle("/", httputil.NewSingleHostReverseProxy(home))
+	mux.HandleFunc("GET /files/signed", func(w http.ResponseWriter, r *http.Request) {
+		s.asked.Add(1)
+		until, err := strconv.ParseInt(r.URL.Query().Get("until"), 10, 64)
+		if err != nil || time.Now().UnixMilli() >= until {
+			s.gone.Add(1)
+			w.WriteHeader(http.StatusGone)
+			return
+		}
+		_, _ = io.WriteString(w, "rows\n")
+	})
+	mux.HandleFunc("GET /files/private", func(http.ResponseWriter, *http.Request) { s.others.Add(1) })
+	s.Server = httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *linkStore) link(until time.Time) string {
+	return fmt.Sprintf("%s/files/signed?until=%d", s.URL, until.UnixMilli())
+}
+
+// renewing starts a stock worker with a destination, and a provider like demo-export whose table says that links can be renewed.
+func renewing(t *testing.T, queue string, s *linkStore) (dir string) {
+	t.Helper()
+	home := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(home, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	demo, err := statetables.Demo().Open("demo-export.yaml")
+	require.NoError(t, err)
+	text, err := io.ReadAll(demo)
+	require.NoError(t, err)
+	changed := strings.NewReplacer(
+		"provider: demo-export", "provider: renewing-export",
+		"file: body.result_url", "file: {read: body.result_url, renewable: {source: jobwait}}",
+	).Replace(string(text))
+	require.Contains(t, changed, "renewable")
+	write("tables/renewing-export.yaml", changed)
+	dir = filepath.Join(home, "reports")
+	destinations := write("destinations.yaml", "destinations: {reports: {url: 'file://"+dir+"?create_dir=true&no_tmp_dir=true'}}")
+	credentials := write("credentials.yaml", `credentials: {demo: {version: "1", env: WHOLE_KEY, origins: ["`+s.URL+`"]}}`)
+	newCrew(t, shared, queue, bed.Key, "--tables", filepath.Join(home, "tables"), "--destinations", destinations,
+		"--credentials", credentials).start().await(within(t), "waiting for work")
+	return dir
+}
+
+// R51: a link that ran out is read anew by one status request; and a credential is sent for what the wait has found and nothing else.
+func TestLinksThatRunOut(t *testing.T) {
+	t.Parallel()
+	s, queue := newLinkStore(t), afresh("renewing")
+	dir := renewing(t, queue, s)
+	runsOut := time.Now().Add(3 * time.Second)
+	w := plan{
+		job: queue, queue: queue,
+		script: waittest.Script(waittest.Succeeded(s.link(runsOut)), waittest.Succeeded(s.link(time.Now().Add(time.Hour)))),
+	}.prepare(t)
+	w.spec.Provider, w.spec.StatusURL = "renewing-export", s.URL+"/exports/"+w.job
+	run, err := w.bed.StartOn(w.ctx, queue, w.spec)
+	require.NoError(t, err)
+	w.run = run
+	t.Cleanup(w.replay)
+	outcome := w.outcome()
+	require.Equal(t, wire.StatusSucceeded, outcome.Status)
+	require.Len(t, w.log(), 1)
+	time.Sleep(time.Until(runsOut))
+
+	spec, err := jobwait.FetchSpec(w.spec, outcome, "file")
+	require.NoError(t, err)
+	spec.Destination, spec.Key, spec.MaxBytes, spec.DeadlineAt = "reports", "rows.csv", 1<<20, at(longest)
+	fetched := w.fetched(queue, spec)
+	require.Equal(t, wire.FetchDone, fetched.Status, fetched.Detail)
+	require.True(t, fetched.Renewed)
+	require.EqualValues(t, 2, s.asked.Load())
+	require.EqualValues(t, 1, s.gone.Load())
+	require.Len(t, w.log(), 2, "one status request more")
+	rows, err := os.ReadFile(filepath.Join(dir, "rows.csv"))
+	require.NoError(t, err)
+	require.Equal(t, "rows\n", string(rows))
+
+	spec.URL, spec.Key = s.URL+"/files/private", "private"
+	refused := w.fetched(queue, spec)
+	require.Equal(t, wire.FetchReferenceRejected, refused.Reason)
+	require.Contains(t, refused.Detail, "no wait for this job has ended with this reference")
+	require.Zero(t, s.others.Load())
+	require.Len(t, w.log(), 2)
+}
+
+// fetched carries a result, and replays how.
+func (w *wait) fetched(queue string, spec wire.FetchSpec) wire.FetchOutcome {
+	w.Helper()
+	run, err := w.bed.Client.ExecuteWorkflow(w.ctx, client.StartWorkflowOptions{
+		ID: wire.FetchWorkflowID(spec), TaskQueue: queue,
+	}, wire.WorkflowFetchResult, spec)
+	require.NoError(w, err)
+	var outcome wire.FetchOutcome
+	require.NoError(w, run.Get(w.ctx, &outcome))
+	history, err := waittest.FetchHistory(w.ctx, w.bed.Client, run.GetID(), run.GetRunID())
+	require.NoError(w, err)
+	require.NoError(w, waittest.ReplayStrictly(history, waittest.ReplayOptions{}))
+	return outcome
+}
