@@ -154,7 +154,7 @@ func (b *builder) checkSubmitCodes(made *submitCall) {
 		codes       []int
 		least, most int
 	}{
-		{"accepted", made.accepted, 200, 299},
+		{"accepted", made.accepted, 200, 499},
 		{"refused", made.refused, 400, 599},
 		{"later", made.later, 400, 599},
 		{"exists", made.exists, 200, 499},

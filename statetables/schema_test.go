@@ -299,7 +299,7 @@ func schemaRules() map[string]members {
 		"submit.request.headers":               {{"propertyNames", headerNames()}},
 		"submit.answer":                        {required("accepted", "source")},
 		"submit.answer.accepted":               {{"minItems", 1}},
-		"submit.answer.accepted[]":             within(200, 299),
+		"submit.answer.accepted[]":             within(200, 499),
 		"submit.answer.refused[]":              within(400, 599),
 		"submit.answer.later[]":                within(400, 599),
 		"submit.answer.exists[]":               within(200, 499),

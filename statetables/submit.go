@@ -187,7 +187,7 @@ func (s *submitCall) bodyWith(body []byte, key string) ([]byte, error) {
 	if len(body) == 0 {
 		body = []byte("{}")
 	}
-	return putKey(body, strings.Split(strings.TrimPrefix(s.keyName, "/"), "/"), key)
+	return putKey(body, strings.Split(s.keyName, "."), key)
 }
 
 // putKey writes the key at a path of members; an empty key only looks that nothing stands there.
@@ -409,7 +409,9 @@ func (r *reader) stateAtOnce(job wire.SubmittedJob) *wire.JobFact {
 	}
 	maps.Copy(asked.Params, job.Params)
 	response := r.response
-	response.Status = 200
+	if _, ok := r.table.meaning(response.Status); !ok {
+		response.Status = 200 // an answer of 201 or 202 is read like one of 200
+	}
 	seen := r.table.Classify(asked, r.context, response)
 	if seen.Answer != wire.AnswerRead || seen.Job == nil || seen.Job.OtherJob || seen.Job.Category == wire.CategoryUnknown {
 		return nil
