@@ -13,7 +13,7 @@ const (
 	// memoryPatience bounds how long it takes until all waits of one size wait.
 	memoryPatience = 30 * time.Minute
 	// quiet is longer than any request and any retry of its tasks takes.
-	quiet = 30 * time.Second
+	quiet = 2 * time.Minute
 )
 
 // memory looks at the worker while so and so many jobs are waited for, each after its first poll.
@@ -113,12 +113,16 @@ func (b *bench) waiting(ctx context.Context, t *turn, n int) error {
 		return err
 	}
 	polls, since := 0, time.Now()
-	return until(ctx, memoryPatience, func() bool {
+	err := until(ctx, memoryPatience, func() bool {
 		if now := b.provider.pollsOf(t.group); now != polls {
 			polls, since = now, time.Now()
 		}
 		return polls >= n || time.Since(since) > quiet
 	})
+	if polls < n {
+		b.tell("  %s: %d requests of %d waits; the others' were lost, or the machine is too busy to measure this", t.group, polls, n)
+	}
+	return err
 }
 
 // resident is what the worker holds when it has had some seconds to get over the last answers.
