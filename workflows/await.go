@@ -32,30 +32,23 @@ const (
 //
 // Both are taken raw: a spec is decoded strictly, and an input of another shape is an invalid spec and no riddle.
 func AwaitJob(ctx workflow.Context, spec, carried converter.RawValue) (*wire.Outcome, error) {
-	wait, outcome, err := begin(ctx, spec, carried)
-	for outcome == nil && err == nil {
-		if outcome, err = wait.untilPause(); outcome != nil || err != nil {
-			break
-		}
-		// A worker keeps the stack of every wait that sleeps here. It halves a stack that is a quarter full at most, and this one
-		// just is, what the SDK and its reflection have above it included: nothing more may stand on it.
-		err = workflow.Await(wait.ctx, wait.arrived)
+	wait := newAwait(ctx, spec)
+	if outcome, err := wait.begin(carried); outcome != nil || err != nil {
+		return outcome, err
 	}
-	return outcome, err
+	return wait.run()
 }
 
 // begin opens the wait or takes it up again. With an outcome or an error it has ended already.
-func begin(ctx workflow.Context, spec, carried converter.RawValue) (*await, *wire.Outcome, error) {
-	wait := newAwait(ctx, spec)
-	err := wait.setup(carried)
-	if temporal.IsCanceledError(err) {
-		outcome, err := wait.neverBegan()
-		return wait, outcome, err
+func (a *await) begin(carried converter.RawValue) (*wire.Outcome, error) {
+	switch err := a.setup(carried); {
+	case temporal.IsCanceledError(err):
+		return a.neverBegan()
+	case err != nil:
+		return nil, a.fail(err)
+	default:
+		return nil, nil //nolint:nilnil // neither means to go on
 	}
-	if err != nil {
-		err = wait.fail(err)
-	}
-	return wait, nil, err
 }
 
 // await is one run of the wait for a job.
@@ -126,6 +119,21 @@ func firstRunID(info *workflow.Info) string {
 		return info.FirstRunID
 	}
 	return info.OriginalRunID
+}
+
+// run is the one loop: carry out what there is to do, and sleep. A worker keeps the stack of every wait that sleeps. It halves a
+// stack that is a quarter full at most, and this one just is, what the SDK and its reflection put on it included: 3,296 bytes
+// would be too much. So nothing large stands below that place, and in no frame of what calls it.
+func (a *await) run() (*wire.Outcome, error) {
+	for {
+		outcome, err := a.untilPause()
+		if outcome != nil || err != nil {
+			return outcome, err
+		}
+		if err := workflow.Await(a.ctx, a.arrived); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // untilPause takes in what arrived in a fixed order and does what the core says. With neither outcome nor error there is

@@ -26,19 +26,35 @@ const (
 func SubmitAndAwait(ctx workflow.Context, spec, carried converter.RawValue) (*wire.SubmitOutcome, error) {
 	wait := newAwait(ctx, spec)
 	wait.kind = wire.WorkflowSubmitAndAwait
-	switch err := wait.setup(carried); {
-	case temporal.IsCanceledError(err):
-		return wait.neverSubmitted()
-	case err != nil:
-		return nil, wait.fail(err)
+	if outcome, err := wait.beginSubmission(carried); outcome != nil || err != nil {
+		return outcome, err
 	}
-	wait.followAgain()
 	outcome, err := wait.run()
 	if err != nil {
 		return nil, err
 	}
-	submitted := wait.op.SubmitOutcome(*outcome)
-	return &submitted, nil
+	return wait.submitted(outcome), nil
+}
+
+// beginSubmission is begin for a submission.
+func (a *await) beginSubmission(carried converter.RawValue) (*wire.SubmitOutcome, error) {
+	switch err := a.setup(carried); {
+	case temporal.IsCanceledError(err):
+		return a.neverSubmitted()
+	case err != nil:
+		return nil, a.fail(err)
+	default:
+		a.followAgain()
+		return nil, nil //nolint:nilnil // neither means to go on
+	}
+}
+
+// submitted has the large values that would else lie below every submission that sleeps; see run.
+//
+//go:noinline
+func (a *await) submitted(outcome *wire.Outcome) *wire.SubmitOutcome {
+	submitted := a.op.SubmitOutcome(*outcome)
+	return &submitted
 }
 
 // neverSubmitted is the outcome of a submission that was cancelled before prepare had an answer: nothing was sent.
