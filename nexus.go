@@ -1,10 +1,13 @@
 package jobwait
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"maps"
+	"reflect"
 	"strings"
 	"time"
 
@@ -24,95 +27,189 @@ import (
 // headers.
 func nexusService(acts *activities.Activities) *nexus.Service {
 	service := nexus.NewService(wire.NexusService)
-	service.MustRegister(newAwaitOperation(acts))
+	service.MustRegister(newAwaitOperation(acts), newSubmitOperation(acts))
 	return service
 }
 
-// backed is an operation that ends when its workflow does.
-type backed = nexus.Operation[converter.RawValue, wire.Outcome]
-
-// awaitOperation waits for a job under its one workflow id. A call with the operation id of the job's owner is that very
-// operation, made once more: it is told the owner's end. Any other second call is refused.
-type awaitOperation struct {
-	backed // claims the job
-	joins  backed
-	acts   *activities.Activities
+// call is one call of an operation: the workflow that it starts, and how to tell what a second call is.
+type call struct {
+	workflow string
+	start    client.StartWorkflowOptions
+	// owner is who has the workflow id; same says that it is this very operation, made before.
+	owner func(ctx context.Context, c client.Client, runID string) (owner wire.AlreadyOwned, same bool, err error)
 }
 
-func newAwaitOperation(acts *activities.Activities) *awaitOperation {
-	return &awaitOperation{
-		backed: workflowOperation(enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL),
-		joins:  workflowOperation(enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING),
-		acts:   acts,
+// workflowOperation is an operation that ends when its workflow does. A call of what is under way, or has ended, is that very
+// operation, made once more: it is told the one end. Any other second call is refused.
+type workflowOperation[O any] struct {
+	nexus.Operation[converter.RawValue, O] // claims the workflow id
+	joins                                  nexus.Operation[converter.RawValue, O]
+
+	read   func(data []byte) (call, error)
+	check  func(ctx context.Context, data []byte) error
+	prefix string
+}
+
+func newWorkflowOperation[O any](name, prefix string, read func([]byte) (call, error), check func(context.Context, []byte) error) *workflowOperation[O] {
+	return &workflowOperation[O]{
+		Operation: started[O](name, read, enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL),
+		joins:     started[O](name, read, enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING),
+		read:      read, check: check, prefix: prefix,
 	}
 }
 
-// workflowOperation gives the wait the bytes that the caller wrote, so that they are read once more and as strictly (R28).
-func workflowOperation(policy enumspb.WorkflowIdConflictPolicy) backed {
-	return temporalnexus.MustNewWorkflowRunOperationWithOptions(temporalnexus.WorkflowRunOperationOptions[converter.RawValue, wire.Outcome]{
-		Name: wire.NexusOperationAwait,
-		Handler: func(ctx context.Context, input converter.RawValue, options nexus.StartOperationOptions) (temporalnexus.WorkflowHandle[wire.Outcome], error) {
-			spec, err := wire.DecodeSpec(input.Payload().GetData())
+// started gives the workflow the bytes that the caller wrote, so that they are read once more and as strictly (R28).
+func started[O any](name string, read func([]byte) (call, error), policy enumspb.WorkflowIdConflictPolicy) nexus.Operation[converter.RawValue, O] {
+	return temporalnexus.MustNewWorkflowRunOperationWithOptions(temporalnexus.WorkflowRunOperationOptions[converter.RawValue, O]{
+		Name: name,
+		Handler: func(ctx context.Context, input converter.RawValue, options nexus.StartOperationOptions) (temporalnexus.WorkflowHandle[O], error) {
+			call, err := read(input.Payload().GetData())
 			if err != nil {
 				return nil, err
 			}
-			return temporalnexus.ExecuteUntypedWorkflow[wire.Outcome](ctx, options, client.StartWorkflowOptions{
-				ID:                       wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID),
-				WorkflowIDReusePolicy:    reusePolicy(spec),
-				WorkflowIDConflictPolicy: policy,
-				Memo:                     memo(spec),
-				StaticSummary:            summary(spec),
-			}, wire.WorkflowAwaitJob, input)
+			call.start.WorkflowIDConflictPolicy = policy
+			return temporalnexus.ExecuteUntypedWorkflow[O](ctx, options, call.start, call.workflow, input)
 		},
 	})
+}
+
+func newAwaitOperation(acts *activities.Activities) *workflowOperation[wire.Outcome] {
+	return newWorkflowOperation[wire.Outcome](wire.NexusOperationAwait, wire.WorkflowIDPrefix, readAwait,
+		func(ctx context.Context, data []byte) error {
+			_, err := acts.CheckSpec(ctx, data, time.Now())
+			return err
+		})
+}
+
+func readAwait(data []byte) (call, error) {
+	spec, err := wire.DecodeSpec(data)
+	return call{
+		workflow: wire.WorkflowAwaitJob,
+		start: client.StartWorkflowOptions{
+			ID:                    wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID),
+			WorkflowIDReusePolicy: reusePolicy(spec),
+			Memo:                  memo(spec),
+			StaticSummary:         summary(spec),
+		},
+		owner: func(ctx context.Context, c client.Client, runID string) (wire.AlreadyOwned, bool, error) {
+			owner := owned(ctx, c, spec, runID, StartOptions{})
+			return wire.AlreadyOwned{
+				Owner:  wire.Owner{WorkflowID: owner.WorkflowID, RunID: owner.RunID, OperationID: owner.OperationID},
+				Closed: owner.Closed, Fingerprint: string(owner.Fingerprint),
+			}, owner.OperationID == spec.OperationID && owner.Fingerprint != FingerprintDifferent, owner
+		},
+	}, err
+}
+
+func newSubmitOperation(acts *activities.Activities) *workflowOperation[wire.SubmitOutcome] {
+	return newWorkflowOperation[wire.SubmitOutcome](wire.NexusOperationSubmitAndAwait, wire.SubmitWorkflowIDPrefix, readSubmit,
+		func(ctx context.Context, data []byte) error {
+			_, err := acts.CheckSubmitSpec(ctx, data, time.Now())
+			return err
+		})
+}
+
+func readSubmit(data []byte) (call, error) {
+	spec, err := wire.DecodeSubmitSpec(data)
+	id := wire.SubmitWorkflowID(spec.Provider, spec.Account, spec.SubmissionID)
+	return call{
+		workflow: wire.WorkflowSubmitAndAwait,
+		start: client.StartWorkflowOptions{
+			ID: id, WorkflowIDReusePolicy: submitReusePolicy, Memo: submitMemo(spec), StaticSummary: submitSummary(spec),
+		},
+		owner: func(ctx context.Context, c client.Client, runID string) (wire.AlreadyOwned, bool, error) {
+			found := submitted(ctx, c, spec, id, runID)
+			return found, found.Fingerprint == string(FingerprintSame), &AlreadySubmittedError{WorkflowID: id, RunID: runID}
+		},
+	}, err
+}
+
+// submitted describes who has a submission_id, as far as that can be found out.
+func submitted(ctx context.Context, c client.Client, spec wire.SubmitSpec, id, runID string) wire.AlreadyOwned {
+	found := wire.AlreadyOwned{Owner: wire.Owner{WorkflowID: id, RunID: runID}, Fingerprint: string(FingerprintUnknown)}
+	if described, err := c.DescribeWorkflow(ctx, id, runID); err == nil {
+		found.Closed = described.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	}
+	data, err := inputOf(ctx, c, id, runID, nil)
+	if err != nil {
+		return found
+	}
+	theirs, err := wire.DecodeSubmitSpec(data)
+	if err != nil {
+		return found
+	}
+	found.OperationID, found.Fingerprint = theirs.SubmissionID, string(FingerprintDifferent)
+	if sameSubmission(spec, theirs) {
+		found.Fingerprint = string(FingerprintSame)
+	}
+	return found
+}
+
+// sameSubmission compares what two specs submit, numbers by their digits.
+func sameSubmission(a, b wire.SubmitSpec) bool {
+	return maps.Equal(a.Params, b.Params) && reflect.DeepEqual(plain(a.Body), plain(b.Body))
+}
+
+// plain is a JSON text as values; nil where there is none.
+func plain(text json.RawMessage) (value any) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if decoder.Decode(&value) != nil {
+		return nil
+	}
+	return value
 }
 
 // joinAttempts bounds how often an owner is looked at that may end, or give way to another, in that very moment.
 const joinAttempts = 3
 
-// Start claims the job, or joins the owner that is this operation already.
-func (o *awaitOperation) Start(
+// Start claims the workflow id, or joins the owner that is this operation already.
+func (o *workflowOperation[O]) Start(
 	ctx context.Context, input converter.RawValue, options nexus.StartOperationOptions,
-) (nexus.HandlerStartOperationResult[wire.Outcome], error) {
-	spec, err := o.acts.CheckSpec(ctx, input.Payload().GetData(), time.Now())
-	if err != nil {
+) (nexus.HandlerStartOperationResult[O], error) {
+	if err := o.check(ctx, input.Payload().GetData()); err != nil {
 		return nil, refused(err)
 	}
-	begun, err := o.backed.Start(ctx, input, options)
+	call, err := o.read(input.Payload().GetData())
+	if err != nil {
+		return nil, err
+	}
+	begun, err := o.Operation.Start(ctx, input, options)
 	for range joinAttempts {
 		already := new(serviceerror.WorkflowExecutionAlreadyStarted)
 		if !errors.As(err, &already) {
 			return begun, err
 		}
-		owner := owned(ctx, temporalnexus.GetClient(ctx), spec, already.RunId, StartOptions{})
+		owner, same, why := call.owner(ctx, temporalnexus.GetClient(ctx), already.RunId)
 		switch {
-		case owner.OperationID != spec.OperationID || owner.Fingerprint == FingerprintDifferent:
-			return nil, ownedByAnother(owner)
+		case !same:
+			return nil, badRequest(why.Error(), temporal.NewNonRetryableApplicationError(why.Error(), wire.ErrorAlreadyOwned, nil, owner))
 		case owner.Closed:
-			return ended(ctx, owner)
+			return ended[O](ctx, owner)
 		}
 		begun, err = o.joins.Start(ctx, input, options)
 	}
 	return begun, err
 }
 
-// ended is the outcome of this operation, which was waited for before.
-func ended(ctx context.Context, owner *AlreadyOwnedError) (nexus.HandlerStartOperationResult[wire.Outcome], error) {
-	var outcome wire.Outcome
+// ended is the outcome of this operation, which was made before.
+func ended[O any](ctx context.Context, owner wire.AlreadyOwned) (nexus.HandlerStartOperationResult[O], error) {
+	var outcome O
 	if err := temporalnexus.GetClient(ctx).GetWorkflow(ctx, owner.WorkflowID, owner.RunID).Get(ctx, &outcome); err != nil {
 		return nil, err
 	}
-	return &nexus.HandlerStartOperationResultSync[wire.Outcome]{Value: outcome}, nil
+	return &nexus.HandlerStartOperationResultSync[O]{Value: outcome}, nil
 }
 
-// Cancel says "stop waiting" (R48). The token comes from outside: it may name waits and no other workflow of the namespace.
-func (o *awaitOperation) Cancel(ctx context.Context, token string, options nexus.CancelOperationOptions) error {
-	if !strings.HasPrefix(workflowOf(token), wire.WorkflowIDPrefix) {
-		return nexus.NewHandlerErrorf(nexus.HandlerErrorTypeBadRequest, "the operation token is not that of a wait")
+// Cancel says "stop waiting" (R48). The token comes from outside: it may name what the operation starts and no other workflow
+// of the namespace.
+func (o *workflowOperation[O]) Cancel(ctx context.Context, token string, options nexus.CancelOperationOptions) error {
+	if !strings.HasPrefix(workflowOf(token), o.prefix) {
+		return nexus.NewHandlerErrorf(nexus.HandlerErrorTypeBadRequest, "the operation token is not one of this operation")
 	}
-	err := o.backed.Cancel(ctx, token, options)
+	err := o.Operation.Cancel(ctx, token, options)
 	if errors.As(err, new(*serviceerror.NotFound)) {
-		return nil // the wait has ended, and its outcome is on its way
+		return nil // it has ended, and its outcome is on its way
 	}
 	return err
 }
@@ -139,14 +236,6 @@ func refused(err error) error {
 		return err
 	}
 	return badRequest(invalid.Message(), invalid)
-}
-
-func ownedByAnother(owner *AlreadyOwnedError) error {
-	detail := wire.AlreadyOwned{
-		Owner:  wire.Owner{WorkflowID: owner.WorkflowID, RunID: owner.RunID, OperationID: owner.OperationID},
-		Closed: owner.Closed, Fingerprint: string(owner.Fingerprint),
-	}
-	return badRequest(owner.Error(), temporal.NewNonRetryableApplicationError(owner.Error(), wire.ErrorAlreadyOwned, nil, detail))
 }
 
 // badRequest is an error that no repetition of the call mends. The type CONFLICT would be truer of a job that has an owner, but

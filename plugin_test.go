@@ -63,13 +63,14 @@ func TestPluginRegistersEverythingWhenTheWorkerStarts(t *testing.T) {
 	err := plugin(t).StartWorker(t.Context(), worker.PluginStartWorkerOptions{WorkerRegistry: registry},
 		func(context.Context, worker.PluginStartWorkerOptions) error { return started })
 	require.ErrorIs(t, err, started)
-	require.Equal(t, []string{wire.WorkflowAwaitJob, wire.WorkflowFetchResult, wire.WorkflowTellPeople}, registry.workflows)
+	require.Equal(t, []string{wire.WorkflowAwaitJob, wire.WorkflowFetchResult, wire.WorkflowSubmitAndAwait, wire.WorkflowTellPeople}, registry.workflows)
 	require.ElementsMatch(t, []string{
 		wire.ActivityPrepare, wire.ActivityPollStatus, wire.ActivityCancelAtProvider, wire.ActivityNotify, wire.ActivityTrustedKeys,
-		wire.ActivityFetchResult,
+		wire.ActivityFetchResult, wire.ActivityPrepareSubmission, wire.ActivitySubmit, wire.ActivityAwaitOwner,
 	}, registry.activities)
 	require.Equal(t, wire.NexusService, registry.service.Name)
 	require.NotNil(t, registry.service.Operation(wire.NexusOperationAwait))
+	require.NotNil(t, registry.service.Operation(wire.NexusOperationSubmitAndAwait))
 }
 
 func TestPluginLetsRequestsInFlightFinish(t *testing.T) {

@@ -127,18 +127,26 @@ func owned(ctx context.Context, c client.Client, spec wire.Spec, runID string, o
 
 // specOf reads the spec of a run from its first event, which needs no worker.
 func specOf(ctx context.Context, c client.Client, id, runID string, dc converter.DataConverter) (wire.Spec, error) {
-	first, err := firstEvent(ctx, c, id, runID)
+	data, err := inputOf(ctx, c, id, runID, dc)
 	if err != nil {
 		return wire.Spec{}, err
+	}
+	return wire.DecodeSpec(data)
+}
+
+func inputOf(ctx context.Context, c client.Client, id, runID string, dc converter.DataConverter) ([]byte, error) {
+	first, err := firstEvent(ctx, c, id, runID)
+	if err != nil {
+		return nil, err
 	}
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
 	}
 	var raw converter.RawValue
 	if err := dc.FromPayloads(first.GetInput(), &raw); err != nil {
-		return wire.Spec{}, err
+		return nil, err
 	}
-	return wire.DecodeSpec(raw.Payload().GetData())
+	return raw.Payload().GetData(), nil
 }
 
 func firstEvent(ctx context.Context, c client.Client, id, runID string) (*historypb.WorkflowExecutionStartedEventAttributes, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/statetables"
@@ -28,6 +29,21 @@ func (a *Activities) PrepareSubmission(ctx context.Context, request wire.Prepare
 		return wire.Prepared{}, err
 	}
 	return a.lookSubmission(ctx, request, prepared)
+}
+
+// CheckSubmitSpec is CheckSpec for a submission: what PrepareSubmission would say if it started at the given time.
+func (a *Activities) CheckSubmitSpec(ctx context.Context, data []byte, startedAt time.Time) (wire.SubmitSpec, error) {
+	spec, err := wire.DecodeSubmitSpec(data)
+	if err != nil {
+		return wire.SubmitSpec{}, invalidSpec(err)
+	}
+	id := wire.SubmitWorkflowID(spec.Provider, spec.Account, spec.SubmissionID)
+	prepared, err := a.submission(spec, wire.PrepareSubmissionRequest{StartedAt: startedAt, Start: wire.StartOptions{WorkflowID: id}})
+	if err != nil {
+		return wire.SubmitSpec{}, invalidSpec(err)
+	}
+	_, err = a.checkCredential(ctx, prepared.Spec)
+	return spec, err
 }
 
 // submission is the snapshot as far as the spec, the table and the policy decide it.

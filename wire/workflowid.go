@@ -21,10 +21,13 @@ func FetchWorkflowID(spec FetchSpec) string {
 	return "jobwait-fetch/" + job + "/" + EscapeSegment(spec.ResultName)
 }
 
+// SubmitWorkflowIDPrefix begins the workflow id of every submission, and of nothing else.
+const SubmitWorkflowIDPrefix = "jobwait-submit/"
+
 // SubmitWorkflowID is the one workflow id of submitting something: jobwait-submit/<provider>/<account>/<submission_id>, each
 // part escaped by EscapeSegment.
 func SubmitWorkflowID(provider, account, submissionID string) string {
-	return "jobwait-submit/" + EscapeSegment(provider) + "/" + EscapeSegment(account) + "/" + EscapeSegment(submissionID)
+	return SubmitWorkflowIDPrefix + EscapeSegment(provider) + "/" + EscapeSegment(account) + "/" + EscapeSegment(submissionID)
 }
 
 // EscapeSegment writes every byte outside A-Z a-z 0-9 - . _ ~ as %XX, so that the text is one segment of a path.

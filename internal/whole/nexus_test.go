@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/jobwait/jobwait/internal/bed"
 	"github.com/jobwait/jobwait/waittest"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -267,4 +268,46 @@ func nexusOwner(t *testing.T, run client.WorkflowRun) wire.AlreadyOwned {
 	var owner wire.AlreadyOwned
 	require.NoError(t, application.Details(&owner))
 	return owner
+}
+
+// A team in another namespace has a job submitted and waited for, once however often it calls.
+func TestNexusSubmitAndAwait(t *testing.T) {
+	t.Parallel()
+	own, err := waittest.NewProvider(waittest.ProviderOptions{Key: bed.Key, Script: waittest.ProviderScript{Submit: &waittest.SubmitScript{Job: finished()}}})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = own.Close() })
+	seen := *shared
+	seen.Provider = own
+	c := newCaller(t, &seen, "nexus-submit")
+	_, port, _ := strings.Cut(own.Address(), ":")
+	name := afresh("nexus-submit-1")
+	spec := map[string]any{
+		"submission_id": name, "provider": "demo-export", "account": "acct-42", "credential_ref": "demo",
+		"params": map[string]any{"port": port}, "body": map[string]any{"report": "2026-11"},
+		"wait": map[string]any{
+			"deadline_at":         time.Now().Add(10 * time.Minute).UTC().Format(time.RFC3339),
+			"max_status_requests": 12, "max_transport_failures": 3,
+			"schedule": map[string]any{"base_delay_seconds": 1, "max_delay_seconds": 1},
+		},
+	}
+	first, second := c.call(t, "submit-and-await", spec), c.call(t, "submit-and-await", spec)
+	outcome := c.answer(t, first)
+	require.Equal(t, "succeeded", outcome["status"])
+	require.Equal(t, name, outcome["submission_id"])
+	require.NotEmpty(t, outcome["provider_job_id"])
+	require.Equal(t, outcome, c.answer(t, second))
+	require.Equal(t, outcome, c.answer(t, c.call(t, "submit-and-await", spec)))
+
+	handler, application := refusal(t, c.call(t, "submit-and-await", butWith(spec, "body", map[string]any{"report": "2026-12"})))
+	require.Equal(t, nexus.HandlerErrorTypeBadRequest, handler.Type)
+	require.Equal(t, wire.ErrorAlreadyOwned, application.Type())
+	var owner wire.AlreadyOwned
+	require.NoError(t, application.Details(&owner))
+	require.Equal(t, wire.SubmitWorkflowID("demo-export", "acct-42", name), owner.WorkflowID)
+	require.Equal(t, "different", owner.Fingerprint)
+	require.True(t, owner.Closed)
+
+	_, application = refusal(t, c.call(t, "submit-and-await", butWith(spec, "submission_id", name+"-b", "wait", map[string]any{})))
+	require.Equal(t, wire.ErrorInvalidSpec, application.Type())
+	require.Len(t, own.Submissions(), 1, "something was submitted twice")
 }
