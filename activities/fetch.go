@@ -90,6 +90,7 @@ func (a *Activities) carry(ctx context.Context, request wire.FetchRequest) (carr
 	}
 	source := &download{
 		sender: a.sender, reference: a.referenceOf(ctx, request),
+		pass: func(ctx context.Context, at hop) (*passage, error) { return a.passLane(ctx, spec, at) },
 		clear: func(ctx context.Context, address string, allowed allowance) (hop, error) {
 			return a.clearHop(ctx, spec, address, allowed)
 		},

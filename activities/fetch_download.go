@@ -35,6 +35,8 @@ type download struct {
 	clear  func(ctx context.Context, address string, allowed allowance) (hop, error)
 	// reference says whether the credential may be sent for the reference itself.
 	reference allowance
+	// pass lets a request pass its lane.
+	pass func(ctx context.Context, at hop) (*passage, error)
 	// address is the reference; limit the most bytes that are taken.
 	address string
 	limit   int64
@@ -104,11 +106,8 @@ func (d *download) close() {
 func (d *download) connect(ctx context.Context) error {
 	address, allowed := d.address, d.reference
 	for range maxRedirects + 1 {
-		at, err := d.clear(ctx, address, allowed)
+		at, err := d.askInTurn(ctx, address, allowed)
 		if err != nil {
-			return err
-		}
-		if err := d.ask(ctx, at); err != nil {
 			return err
 		}
 		if !redirects(d.answer) {
@@ -131,6 +130,30 @@ func redirects(answer *http.Response) bool {
 	default:
 		return false
 	}
+}
+
+// askInTurn sends one GET where it may, when its lane lets it.
+func (d *download) askInTurn(ctx context.Context, address string, allowed allowance) (hop, error) {
+	at, err := d.clear(ctx, address, allowed)
+	if err != nil {
+		return hop{}, err
+	}
+	gone, err := d.pass(ctx, at)
+	if err != nil {
+		return hop{}, err
+	}
+	if gone.waited { // for minutes, maybe: the credential is read afresh
+		at, err = d.clear(ctx, address, allowed)
+	}
+	if err == nil {
+		err = d.ask(ctx, at)
+	}
+	if err != nil {
+		gone.tell(nil)
+		return hop{}, err
+	}
+	gone.tell(d.answer)
+	return at, nil
 }
 
 // ask sends one GET. Its context ends when nothing comes for a while.

@@ -24,6 +24,7 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
 
+	"github.com/jobwait/jobwait/internal/lanes"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -403,6 +404,7 @@ func TestFetchGivesUpAQuietConnection(t *testing.T) {
 				clear: func(ctx context.Context, address string, allowed allowance) (hop, error) {
 					return acts.clearHop(ctx, spec, address, allowed)
 				},
+				pass: func(context.Context, hop) (*passage, error) { return acts.passageOf(lanes.Key{}, lanes.Verdict{}), nil },
 			}
 			err = d.open(t.Context())
 			if err == nil {
