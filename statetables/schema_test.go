@@ -356,10 +356,14 @@ func signatureRules() members {
 	timed := members{{"properties", members{{"signed", members{{"const", signedTimestampBody}}}}}, required("signed")}
 	return members{required("scheme"), {"allOf", []members{
 		{{"if", is(SchemeHMAC)}, {"then", members{required("header", "algorithm", "encoding", "signed")}}},
-		{{"if", members{{"properties", members{{"signed", members{{"const", signedBody}}}}}, required("signed")}}, {"then", members{{"properties",
-			members{{"timestamp_header", false}, {"timestamp_field", false}, {"tolerance_seconds", false}}}}}},
-		{{"if", members{{"properties", members{{"scheme", members{{"not", members{{"const", SchemeHMAC}}}}}}}, required("scheme")}}, {"then", members{{"properties",
-			members{{"algorithm", false}, {"encoding", false}, {"signed", false}, {"field", false}}}}}},
+		{{"if", members{{"properties", members{{"signed", members{{"const", signedBody}}}}}, required("signed")}}, {"then", members{{
+			"properties",
+			members{{"timestamp_header", false}, {"timestamp_field", false}, {"tolerance_seconds", false}},
+		}}}},
+		{{"if", members{{"properties", members{{"scheme", members{{"not", members{{"const", SchemeHMAC}}}}}}}, required("scheme")}}, {"then", members{{
+			"properties",
+			members{{"algorithm", false}, {"encoding", false}, {"signed", false}, {"field", false}},
+		}}}},
 		{{"if", is(SchemeStandardWebhooks)}, {"then", members{{"properties", members{{"header", false}, {"prefix", false}}}}}},
 		{{"if", timed}, {"then", members{{"anyOf", []members{{required("timestamp_header")}, {required("timestamp_field")}}}}}},
 	}}}

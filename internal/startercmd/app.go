@@ -59,7 +59,7 @@ func (a *app) command() *cobra.Command {
 	root.SetHelpCommand(&cobra.Command{Hidden: true})
 	root.SetVersionTemplate("jobwait {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(a.awaitCommand(), a.followCommand(), a.showCommand(), a.auditCommand(), a.escalationsCommand(), a.fetchCommand())
+	root.AddCommand(a.awaitCommand(), a.followCommand(), a.showCommand(), a.auditCommand(), a.escalationsCommand(), a.fetchCommand(), a.submitCommand())
 	root.AddCommand(a.decideCommand())
 	root.AddCommand(a.decisionCommands()...)
 	root.AddCommand(a.requestCommand(), a.nudgeCommand(), a.keysCommand(), a.tablesCommand(), a.demoCommand())

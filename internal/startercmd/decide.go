@@ -44,6 +44,10 @@ the wait is polling, too. To stop waiting and leave the job alone, use close, or
   temporal workflow cancel --workflow-id ID`),
 		a.decisionCommand(wire.DecisionAcceptResult, "take the result that there is, proven or not", `Accept-result ends the wait as succeeded with whatever result there is. The outcome notes what was not proven.`),
 		a.decisionCommand(wire.DecisionRefuse, "decline a proposal; the wait goes on under its present limits", `Refuse answers a proposal, by which a caller asks for more while polling goes on. Nothing changes.`),
+		a.decisionCommand(wire.DecisionAttach, "name the job of a submission of which nobody knew whether it made one", `Attach answers a submission that may have made a job: it goes on with the job that you found at the provider. Nothing is
+submitted.`, jobFlags),
+		a.decisionCommand(wire.DecisionResubmit, "submit once more, as a new generation with a new key", `Resubmit answers a submission that may have made a job, or whose job has failed, by sending it once more. If the request before has
+made a job, there are two: look at the provider first.`),
 		a.decisionCommand(wire.DecisionClose, "stop waiting, and leave the job alone", `Close answers an escalation by ending the wait. The job itself is left alone; the outcome says unresolved, unless the
 provider had said how the job ended.`),
 	}
@@ -110,6 +114,8 @@ func (f *decisionFlags) complete() error {
 		return usagef("--comment is missing; say why, it stands in the audit")
 	case d.Kind == wire.DecisionUseCredential && d.CredentialRef == "":
 		return usagef("--credential is missing; name one that the worker knows")
+	case d.Kind == wire.DecisionAttach && d.ProviderJobID == "":
+		return usagef("--provider-job is missing; name the job that you found at the provider")
 	case f.span%time.Second != 0:
 		return usagef("--for %s: whole seconds are granted", f.span)
 	}

@@ -198,8 +198,21 @@ func (d *dialogue) askWhich(ctx context.Context, option wire.Option, decision *w
 		d.printf("  the state is %q\n", decision.RawState)
 	case wire.DecisionUseCredential:
 		return d.text(ctx, "name of the credential (as the worker knows it)", &decision.CredentialRef)
+	case wire.DecisionAttach:
+		if err := d.text(ctx, "id of the job that you found at the provider", &decision.ProviderJobID); err != nil {
+			return err
+		}
+		return d.askStatusURL(ctx, decision)
 	}
 	return nil
+}
+
+// askStatusURL asks for the URL that some providers hand out; an empty line is none.
+func (d *dialogue) askStatusURL(ctx context.Context, decision *wire.Decision) error {
+	return d.until(ctx, "URL of its status, empty where the provider hands none out?", func(line string) string {
+		decision.StatusURL = line
+		return ""
+	})
 }
 
 // text asks for something that must not be empty.

@@ -113,7 +113,7 @@ type escalationList struct {
 }
 
 func (l *escalationList) collect(ctx context.Context) error {
-	open := "WorkflowType = '" + wire.WorkflowAwaitJob + "' AND ExecutionStatus = 'Running'"
+	open := "WorkflowType IN ('" + wire.WorkflowAwaitJob + "', '" + wire.WorkflowSubmitAndAwait + "') AND " + runningStatus
 	l.visible = true
 	err := l.server.List(ctx, open+" AND ("+wire.AttributePhase+" = '"+string(wire.PhaseEscalated)+"' OR "+
 		wire.AttributeReason+" = '"+string(wire.ReasonExtensionRequested)+"')", l.look)

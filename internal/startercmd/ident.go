@@ -68,7 +68,7 @@ func (t *target) workflowID(ctx context.Context, s *server) (string, error) {
 	switch {
 	case t.id == "":
 		return wire.WorkflowID(t.provider, t.account, t.job), nil
-	case strings.HasPrefix(t.id, "jobwait/") && t.escalation() == "": // a workflow id has no # in it
+	case (strings.HasPrefix(t.id, "jobwait/") || strings.HasPrefix(t.id, "jobwait-submit/")) && t.escalation() == "": // a workflow id has no # in it
 		return t.id, nil
 	default:
 		return s.findOperation(ctx, escalationSuffix.ReplaceAllString(t.id, ""))
@@ -76,6 +76,9 @@ func (t *target) workflowID(ctx context.Context, s *server) (string, error) {
 }
 
 const (
+	runningStatus = "ExecutionStatus = 'Running'"
+	closedStatus  = "ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'"
+
 	// maxListed bounds a search by operation id; the ID of the workflow needs no search.
 	maxListed = 20_000
 	// maxReadThrough is how many waits without a memo are looked into for their operation id.
@@ -84,9 +87,15 @@ const (
 
 // findOperation looks through the list of waits, the open ones first: no search attribute holds the operation id.
 func (s *server) findOperation(ctx context.Context, operation string) (string, error) {
-	for _, status := range []string{"ExecutionStatus = 'Running'", "ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'"} {
+	// A submission and its wait have one operation id: while the wait goes on, it is the one that is meant.
+	for _, which := range []struct{ kind, status string }{
+		{wire.WorkflowAwaitJob, runningStatus},
+		{wire.WorkflowSubmitAndAwait, runningStatus},
+		{wire.WorkflowAwaitJob, closedStatus},
+		{wire.WorkflowSubmitAndAwait, closedStatus},
+	} {
 		search := operationSearch{server: s, operation: operation}
-		err := s.List(ctx, "WorkflowType = '"+wire.WorkflowAwaitJob+"' AND "+status, search.look)
+		err := s.List(ctx, "WorkflowType = '"+which.kind+"' AND "+which.status, search.look)
 		if err != nil && !errors.Is(err, waits.ErrEnough) {
 			return "", fmt.Errorf("looking for operation %q: %w", operation, err)
 		}

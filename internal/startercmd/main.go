@@ -85,7 +85,7 @@ func outcomeOf(status wire.OutcomeStatus) error {
 	switch status {
 	case wire.StatusSucceeded:
 		return nil
-	case wire.StatusFailed:
+	case wire.StatusFailed, wire.StatusRefused:
 		return outcomeError{exitFailed}
 	case wire.StatusCancelled:
 		return outcomeError{exitCancelled}

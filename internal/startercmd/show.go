@@ -148,7 +148,10 @@ func writeOperation(to io.Writer, seen shown) error {
 	var f fields
 	f.add("phase", "%s", view.Phase)
 	f.add("operation", "%s", view.Spec.OperationID)
-	f.add("job", "%s at %s, account %s", view.Spec.ProviderJobID, view.Spec.Provider, view.Spec.Account)
+	f.add("job", "%s at %s, account %s", jobText(*view), view.Spec.Provider, view.Spec.Account)
+	if view.Submission != nil {
+		f.add("submission", "%s", submissionText(view.Submission))
+	}
 	f.add("workflow", "%s, run %s", seen.WorkflowID, seen.RunID)
 	f.add("last answer", "%s", lastAnswer(view.LastObservation))
 	f.add("requests", "%s%s%s", used(*view), answersText(view.Answers), nudgesText(view.Counters.NudgesReceived))

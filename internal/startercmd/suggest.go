@@ -31,6 +31,8 @@ func suggestion(name string, view wire.OperationView, now time.Time) string {
 	switch option.Kind { //nolint:exhaustive // the kinds that need more than a comment
 	case wire.DecisionUseCredential:
 		text += " --credential NAME"
+	case wire.DecisionAttach:
+		return text + " --provider-job ID"
 	case wire.DecisionExtend, wire.DecisionTreatAsPending:
 	default:
 		return text
@@ -53,7 +55,7 @@ func wantedText(request wire.ExtensionRequest) string {
 // sensible is the offered option that changes least. A cancel may destroy what the job has done, so it is never the example.
 func sensible(open wire.EscalationView) (wire.Option, bool) {
 	kinds := []wire.DecisionKind{
-		wire.DecisionApproveRequest, wire.DecisionUseCredential, wire.DecisionExtend, wire.DecisionTreatAsPending, wire.DecisionAcceptResult, wire.DecisionClose,
+		wire.DecisionApproveRequest, wire.DecisionUseCredential, wire.DecisionExtend, wire.DecisionTreatAsPending, wire.DecisionAcceptResult, wire.DecisionAttach, wire.DecisionClose,
 	}
 	if open.Reason == wire.ReasonUnknownState { // looking again helps only once the table is corrected
 		kinds = slices.Insert(kinds, 0, wire.DecisionTreatAsPending)

@@ -56,7 +56,7 @@ func (c Client) Run(ctx context.Context, workflowID, runID string) (*client.Work
 	if err != nil {
 		return nil, err
 	}
-	if name := described.WorkflowType.Name; name != wire.WorkflowAwaitJob {
+	if name := described.WorkflowType.Name; name != wire.WorkflowAwaitJob && name != wire.WorkflowSubmitAndAwait {
 		return nil, fmt.Errorf("workflow %q is of type %q, not a wait (%s)", workflowID, name, wire.WorkflowAwaitJob)
 	}
 	return described, nil

@@ -57,6 +57,8 @@ func (s scripts) setup(env *testscript.Env) error {
 	env.Setenv("TEMPORAL_CLI", temporal.Path)
 	env.Setenv("PROVIDER", s.bed.Provider.URL())
 	env.Setenv("PROVIDER_KEY", bed.Key)
+	_, port, _ := strings.Cut(s.bed.Provider.Address(), ":")
+	env.Setenv("PROVIDER_PORT", port)
 	env.Setenv("USER", "ana")
 	return err
 }
@@ -85,6 +87,9 @@ func (s scripts) jobs(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	for id, job := range script.Jobs {
 		ts.Check(s.bed.Provider.Set(id, job))
+	}
+	if script.Submit != nil { // one script takes submissions, the others have their providers
+		ts.Check(s.bed.Provider.TakeSubmissions(*script.Submit))
 	}
 }
 
