@@ -23,7 +23,8 @@ import (
 // many is how many open waits the lists are read with.
 var many = flag.Int("waits", 500, "open waits for the benchmark of the lists")
 
-// BenchmarkLists reads each list until its first byte, one page after the other is a moment old. The waits are started with
+// BenchmarkLists reads each list until its first byte, one page after the other is a moment old: the median is that of a list which
+// is shown while it is read anew, the worst as a rule that of the first, before which nothing was read. The waits are started with
 // their search attributes on a task queue that nobody works on: what a list reads is the same as of waits that work.
 func BenchmarkLists(b *testing.B) {
 	startMany(b, *many)
