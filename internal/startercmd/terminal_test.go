@@ -20,8 +20,8 @@ func TestWrap(t *testing.T) {
 	}{
 		{long, 0, long},
 		{long, len(long), long},
-		{long, 40, "  extend: extend waiting by up to\n    7 days with up to 10000 more checks"},
-		{"short\n" + long, 40, "short\n  extend: extend waiting by up to\n    7 days with up to 10000 more checks"},
+		{long, 40, "  extend: extend waiting by up to 7 days\n    with up to 10000 more checks"},
+		{"short\n" + long, 40, "short\n  extend: extend waiting by up to 7 days\n    with up to 10000 more checks"},
 		{"see https://example.com/" + strings.Repeat("x", 50) + " now", 40, "see\n  https://example.com/" + strings.Repeat("x", 50) + "\n  now"},
 		{strings.Repeat("ä", 40), 40, strings.Repeat("ä", 40)},
 		{strings.Repeat("ä ", 40), 40, strings.TrimRight(strings.Repeat("ä ", 20), " ") + "\n  " + strings.TrimRight(strings.Repeat("ä ", 19), " ") + "\n  ä "},
