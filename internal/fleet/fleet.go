@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -64,6 +65,8 @@ type Look struct {
 	// Mean is the mean number of requests per second, Peak the largest of any second.
 	Mean float64
 	Peak int
+	// Over is how many seconds had one and a half times the mean or more.
+	Over int
 	// First is the largest number in one second of the interval that the stretch began with, before every wait had sent its
 	// second request.
 	First int
@@ -207,12 +210,13 @@ func (f *fleet) count(ctx context.Context, name string, since time.Time) error {
 		return err
 	}
 	look := Look{Name: name}
-	look.Peak, look.Mean = f.perSecond(second, second.Add(f.Look))
-	look.First, _ = f.perSecond(since, second)
+	counts := f.perSecond(second, second.Add(f.Look))
+	look.Peak, look.Mean, look.Over = evenness(counts)
+	look.First = slices.Max(f.perSecond(since, second))
 	now, err := f.held(ctx)
 	look.Held = now - held
 	f.report.Looks = append(f.report.Looks, look)
-	f.tell("%s: %.2f/s, at most %d in a second", name, look.Mean, look.Peak)
+	f.tell("%s: %.2f/s, at most %d in a second; %d seconds of %s with 1.5 times the mean or more", name, look.Mean, look.Peak, look.Over, f.Look)
 	return err
 }
 
@@ -225,21 +229,30 @@ func after(log []waittest.LogEntry, since time.Time) []waittest.LogEntry {
 	return nil
 }
 
-// perSecond are the largest number of requests in one second, and the mean.
-func (f *fleet) perSecond(from, to time.Time) (peak int, mean float64) {
-	counts, total := make([]int, int(to.Sub(from)/time.Second)+1), 0
+// perSecond counts the requests of each second, of which the last may be a part.
+func (f *fleet) perSecond(from, to time.Time) []int {
+	counts := make([]int, int((to.Sub(from)+time.Second-1)/time.Second))
 	for i := range f.Waits {
 		for _, entry := range f.bed.Provider.Log(job(i)) {
 			if at := entry.ReceivedAt; !at.Before(from) && at.Before(to) {
 				counts[int(at.Sub(from)/time.Second)]++
-				total++
 			}
 		}
 	}
+	return counts
+}
+
+// evenness are the largest number of requests in one second, their mean, and how many seconds had 1.5 times that or more.
+func evenness(counts []int) (peak int, mean float64, over int) {
 	for _, n := range counts {
-		peak = max(peak, n)
+		peak, mean = max(peak, n), mean+float64(n)/float64(len(counts))
 	}
-	return peak, float64(total) / to.Sub(from).Seconds()
+	for _, n := range counts {
+		if mean > 0 && float64(n) >= 1.5*mean {
+			over++
+		}
+	}
+	return peak, mean, over
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -74,9 +74,9 @@ func parse(args []string, stderr io.Writer) (fleet.Options, error) {
 func show(report *fleet.Report, stdout io.Writer) (code int) {
 	_, _ = fmt.Fprintf(stdout, "%d waits of %s, %d workers, %g requests/s; started within %s\n\n", report.Waits, report.Interval, report.Workers, report.Rate,
 		report.Started.Round(time.Millisecond))
-	_, _ = fmt.Fprintln(stdout, "| | mean/s | largest second | of the mean | largest second before | held back |\n| --- | --: | --: | --: | --: | --: |")
+	_, _ = fmt.Fprintln(stdout, "| | mean/s | largest second | of the mean | seconds of 1.5 and more | largest second before | held back |\n| --- | --: | --: | --: | --: | --: | --: |")
 	for _, look := range report.Looks {
-		_, _ = fmt.Fprintf(stdout, "| %s | %.2f | %d | %.2f | %d | %.0f |\n", look.Name, look.Mean, look.Peak, float64(look.Peak)/look.Mean, look.First, look.Held)
+		_, _ = fmt.Fprintf(stdout, "| %s | %.2f | %d | %.2f | %d | %d | %.0f |\n", look.Name, look.Mean, look.Peak, float64(look.Peak)/look.Mean, look.Over, look.First, look.Held)
 		if float64(look.Peak) >= 1.5*look.Mean {
 			code = 3
 		}

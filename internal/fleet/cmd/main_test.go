@@ -36,7 +36,7 @@ func TestTheReportIsATableAndAVerdict(t *testing.T) {
 	var out bytes.Buffer
 	require.Zero(t, show(report, &out))
 	require.Contains(t, out.String(), "50 waits of 30s, 1 workers, 2.4 requests/s; started within 1.235s\n")
-	require.Contains(t, out.String(), "| due together | 2.00 | 2 | 1.00 | 3 | 10 |\n")
+	require.Contains(t, out.String(), "| due together | 2.00 | 2 | 1.00 | 0 | 3 | 10 |\n")
 	report.Looks = append(report.Looks, fleet.Look{Name: "later", Mean: 2, Peak: 3})
 	require.Equal(t, 3, show(report, &out))
 }
