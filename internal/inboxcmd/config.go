@@ -45,6 +45,7 @@ type config struct {
 	addr            string
 	tlsCert, tlsKey string
 	signWith        string
+	metricsAddr     string
 	log             daemon.Log
 }
 
@@ -68,6 +69,7 @@ func (c *config) define(flags *pflag.FlagSet) {
 	flags.StringVar(&c.tlsCert, "tls-cert", "", "`file` with the certificate, where the inbox itself speaks https")
 	flags.StringVar(&c.tlsKey, "tls-key", "", "`file` with its key")
 	flags.StringVar(&c.signWith, "sign-with", "", "`file` with the private key that signs answers, where workers want signed ones")
+	flags.StringVar(&c.metricsAddr, "metrics-addr", "", "`host:port` of GET /metrics for Prometheus, for the operator alone (default off)")
 	c.log.Define(flags)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/jobwait/jobwait/internal/connect"
 	"github.com/jobwait/jobwait/internal/daemon"
 	"github.com/jobwait/jobwait/internal/inboxcmd/web"
+	"github.com/jobwait/jobwait/internal/monitor"
 	"github.com/jobwait/jobwait/internal/waits"
 )
 
@@ -43,6 +44,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	monitored, err := monitor.New(ctx, "", config.metricsAddr)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = monitored.Close() }()
+	settings.MetricsHandler, options.Metrics = monitored.Handler, monitored.Handler
 	c, err := connect.Dial(ctx, settings)
 	if err != nil {
 		return err

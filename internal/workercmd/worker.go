@@ -14,6 +14,7 @@ import (
 	"github.com/jobwait/jobwait"
 	"github.com/jobwait/jobwait/internal/connect"
 	"github.com/jobwait/jobwait/internal/daemon"
+	"github.com/jobwait/jobwait/internal/monitor"
 )
 
 // Main runs the command and ends the process with its exit code.
@@ -34,25 +35,25 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	monitor, err := newMonitor(ctx, config.healthAddr, config.metricsAddr)
+	monitored, err := monitor.New(ctx, config.healthAddr, config.metricsAddr)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = monitor.close() }()
-	calls, err := listenForCallbacks(ctx, config, options.Tables, monitor.handler, logger)
+	defer func() { _ = monitored.Close() }()
+	calls, err := listenForCallbacks(ctx, config, options.Tables, monitored.Handler, logger)
 	if err != nil {
 		return err
 	}
 	defer calls.close()
-	return work(ctx, config, plugin, monitor, calls, logger)
+	return work(ctx, config, plugin, monitored, calls, logger)
 }
 
-func work(ctx context.Context, config config, plugin worker.Plugin, monitor *monitor, calls *callbackServer, logger *slog.Logger) error {
+func work(ctx context.Context, config config, plugin worker.Plugin, monitored *monitor.Monitor, calls *callbackServer, logger *slog.Logger) error {
 	settings, err := connect.Options(logger, false)
 	if err != nil {
 		return err
 	}
-	settings.MetricsHandler = monitor.handler
+	settings.MetricsHandler = monitored.Handler
 	c, err := connect.Dial(ctx, settings)
 	if err != nil {
 		return err
@@ -68,11 +69,11 @@ func work(ctx context.Context, config config, plugin worker.Plugin, monitor *mon
 		return err
 	}
 	calls.serve(ctx, c, fatal)
-	monitor.working.Store(true)
+	monitored.Working.Store(true)
 	logger.InfoContext(ctx, "waiting for work", "address", settings.HostPort, "namespace", settings.Namespace,
 		"task_queue", config.taskQueue, "identity", settings.Identity)
 	err = untilStopped(ctx, fatal)
-	monitor.working.Store(false)
+	monitored.Working.Store(false)
 	logger.InfoContext(ctx, "stopping; requests in flight may finish", "at_most", config.stopTimeout)
 	w.Stop()
 	return err

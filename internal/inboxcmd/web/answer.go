@@ -1,12 +1,14 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -81,6 +83,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, who access.Perso
 	}
 	if d.kind != "" && !s.options.Policy.MayAnswer(who, ref.provider, ref.account, d.kind) {
 		log.WarnContext(r.Context(), "refused an answer", "because", "no rule allows it")
+		s.count(d.kind, "not_allowed")
 		s.drawWait(w, r, who, ref, http.StatusForbidden, reply{
 			tone: "bad", title: "You may not answer so", text: fmt.Sprintf("No rule of the inbox allows %s this answer for account %q at %q. The refusal was recorded.", who.Name, ref.account, ref.provider), draft: d,
 		})
@@ -197,6 +200,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, who access.Person,
 	s.lists.forget() // nobody is to be shown what they have answered
 	if err == nil {
 		log.InfoContext(ctx, "applied an answer")
+		s.count(decision.Kind, "applied")
 		http.Redirect(w, r, waitPath(ref.id)+"?decision="+url.QueryEscape(decision.DecisionID), http.StatusSeeOther)
 		return
 	}
@@ -206,10 +210,19 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, who access.Person,
 		said.sealed = r.PostForm.Get("about")
 	}
 	log.WarnContext(ctx, "an answer was not applied", "word", said.word, "because", err)
+	s.count(decision.Kind, cmp.Or(said.word, "unsettled"))
 	if said.word == string(wire.RefusalDuplicate) {
 		said.applied = decision.DecisionID
 	}
 	s.drawWait(w, r, who, ref, http.StatusConflict, said)
+}
+
+// count counts an answer. A kind that is none comes from a form that somebody made up, and is no label.
+func (s *Server) count(kind wire.DecisionKind, result string) {
+	if !slices.Contains(wire.DecisionKinds(), kind) {
+		kind = "none"
+	}
+	s.options.Metrics.WithTags(map[string]string{"kind": string(kind), "result": result}).Counter("jobwait_inbox_answers").Inc(1)
 }
 
 func (s *Server) explainRefusal(err error, decision wire.Decision) reply {

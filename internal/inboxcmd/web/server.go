@@ -14,6 +14,8 @@ import (
 	"net/url"
 	"time"
 
+	"go.temporal.io/sdk/client"
+
 	"github.com/jobwait/jobwait/internal/inboxcmd/access"
 	"github.com/jobwait/jobwait/internal/inboxcmd/listing"
 	"github.com/jobwait/jobwait/internal/waits"
@@ -42,6 +44,8 @@ type Options struct {
 	Origin *url.URL
 	// Sign signs a decision before it is sent, where workers want that. Nil: decisions are not signed.
 	Sign func(wire.Decision) (wire.Decision, error)
+	// Metrics counts answers by kind and by what became of them. Nil: nobody counts.
+	Metrics client.MetricsHandler
 	// Logger receives who answered what, and what was refused to whom.
 	Logger *slog.Logger
 }
@@ -68,6 +72,9 @@ var staticFiles embed.FS
 func New(options Options) (*Server, error) {
 	if err := options.Policy.Validate(); err != nil {
 		return nil, err
+	}
+	if options.Metrics == nil {
+		options.Metrics = client.MetricsNopHandler
 	}
 	assets, err := newAssets(staticFiles)
 	if err != nil {

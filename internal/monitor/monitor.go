@@ -1,4 +1,5 @@
-package workercmd
+// Package monitor is what an operator can ask a running command over HTTP: its health and its metrics.
+package monitor
 
 import (
 	"context"
@@ -17,18 +18,18 @@ import (
 	"go.temporal.io/sdk/contrib/opentelemetry"
 )
 
-// monitor is what an operator can ask a worker over HTTP. Both endpoints are off unless they have an address.
-type monitor struct {
-	// working says that tasks are being taken.
-	working atomic.Bool
-	// handler receives the metrics; nil when nobody can read them.
-	handler client.MetricsHandler
+// Monitor serves health and metrics. Both endpoints are off unless they have an address.
+type Monitor struct {
+	// Working says that the command does its work; /healthz answers 503 while it does not.
+	Working atomic.Bool
+	// Handler receives the metrics; nil when nobody can read them.
+	Handler client.MetricsHandler
 	servers []*http.Server
 }
 
-// newMonitor listens at once, so that an address that is taken is told before anything connects.
-func newMonitor(ctx context.Context, healthAddr, metricsAddr string) (*monitor, error) {
-	m := &monitor{}
+// New listens at once for GET /healthz and GET /metrics at the addresses of the flags --health-addr and --metrics-addr, so that an address that is taken is told before anything connects.
+func New(ctx context.Context, healthAddr, metricsAddr string) (*Monitor, error) {
+	m := &Monitor{}
 	if healthAddr != "" {
 		if err := m.serve(ctx, "--health-addr", healthAddr, "GET /healthz", http.HandlerFunc(m.health)); err != nil {
 			return nil, err
@@ -40,12 +41,12 @@ func newMonitor(ctx context.Context, healthAddr, metricsAddr string) (*monitor, 
 	registry := prometheus.NewRegistry()
 	handler, err := metricsHandler(registry)
 	if err != nil {
-		return nil, errors.Join(err, m.close())
+		return nil, errors.Join(err, m.Close())
 	}
-	m.handler = handler
+	m.Handler = handler
 	scrape := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	if err := m.serve(ctx, "--metrics-addr", metricsAddr, "GET /metrics", scrape); err != nil {
-		return nil, errors.Join(err, m.close())
+		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
 }
@@ -72,7 +73,7 @@ func secondsView() metric.View {
 	)
 }
 
-func (m *monitor) serve(ctx context.Context, flag, address, pattern string, handler http.Handler) error {
+func (m *Monitor) serve(ctx context.Context, flag, address, pattern string, handler http.Handler) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
@@ -86,15 +87,16 @@ func (m *monitor) serve(ctx context.Context, flag, address, pattern string, hand
 	return nil
 }
 
-func (m *monitor) health(w http.ResponseWriter, _ *http.Request) {
-	if !m.working.Load() {
+func (m *Monitor) health(w http.ResponseWriter, _ *http.Request) {
+	if !m.Working.Load() {
 		http.Error(w, "not working", http.StatusServiceUnavailable)
 		return
 	}
 	_, _ = fmt.Fprintln(w, "ok")
 }
 
-func (m *monitor) close() error {
+// Close stops serving.
+func (m *Monitor) Close() error {
 	var err error
 	for _, server := range m.servers {
 		err = errors.Join(err, server.Close())
