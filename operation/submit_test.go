@@ -52,7 +52,7 @@ func nextSubmit(t require.TestingT, op *operation.Operation, now time.Time) (wir
 
 func submitResult(verdict wire.SubmitVerdict, status int) wire.SubmitResult {
 	result := wire.SubmitResult{Verdict: verdict, Observation: &wire.Observation{Answer: wire.AnswerRead, HTTPStatus: status, SentAt: new(start)}}
-	switch verdict { //nolint:exhaustive // the others keep what they have
+	switch verdict {
 	case wire.SubmitAccepted:
 		result.Job = &wire.SubmittedJob{ProviderJobID: "exp_71c", StatusURL: "https://api.example.com/exp_71c"}
 	case wire.SubmitNeverLeft:
@@ -282,7 +282,7 @@ func TestAttach(t *testing.T) {
 	require.Contains(t, kinds(op.Escalation().Options), wire.DecisionAttach)
 }
 
-// A resubmission is a new generation with another key, and the record names what it replaced.
+// R57: a resubmission is a new generation with another key, and the record names what it replaced.
 func TestResubmit(t *testing.T) {
 	t.Parallel()
 	op := submission(t, wire.IdempotencyHeader, func(s *wire.SubmitSpec) { s.OfferResubmit, s.MaxSubmitRequests = true, 1 })
@@ -349,7 +349,7 @@ func TestSubmissionKeys(t *testing.T) {
 	require.Len(t, operation.SubmissionKey("a", 1, 20), 20)
 }
 
-// Whatever answers and people do: no generation without a key is sent again once it may have made a job, one with a key goes
+// R55, R56: whatever answers and people do: no generation without a key is sent again once it may have made a job, one with a key goes
 // with that key alone, every request was reserved, and none leaves at or after its deadline.
 func TestNoGenerationMakesTwoJobs(t *testing.T) {
 	t.Parallel()

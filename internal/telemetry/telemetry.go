@@ -18,6 +18,8 @@ const (
 	Proposals = "jobwait_proposals"
 	// Outcomes counts decided waits by provider, status and reason.
 	Outcomes = "jobwait_outcomes"
+	// Submissions counts ended submissions by provider, status and reason.
+	Submissions = "jobwait_submissions"
 )
 
 // NewInterceptor counts in a worker. Replays are not counted again.
@@ -47,8 +49,14 @@ func (c *countingWorkflow) Init(outbound interceptor.WorkflowOutboundInterceptor
 // ExecuteWorkflow stands on the stack of every wait that sleeps, so the counting is elsewhere.
 func (c *countingWorkflow) ExecuteWorkflow(ctx workflow.Context, in *interceptor.ExecuteWorkflowInput) (any, error) {
 	result, err := c.Next.ExecuteWorkflow(ctx, in)
-	if outcome, ok := result.(*wire.Outcome); ok && outcome != nil && err == nil {
+	if err != nil {
+		return result, err
+	}
+	if outcome, ok := result.(*wire.Outcome); ok && outcome != nil {
 		countOutcome(ctx, outcome)
+	}
+	if outcome, ok := result.(*wire.SubmitOutcome); ok && outcome != nil {
+		countSubmission(ctx, outcome)
 	}
 	return result, err
 }
@@ -56,6 +64,13 @@ func (c *countingWorkflow) ExecuteWorkflow(ctx workflow.Context, in *interceptor
 //go:noinline
 func countOutcome(ctx workflow.Context, outcome *wire.Outcome) {
 	count(ctx, Outcomes, map[string]string{
+		"provider": outcome.Provider, "status": string(outcome.Status), "reason": string(outcome.Reason),
+	})
+}
+
+//go:noinline
+func countSubmission(ctx workflow.Context, outcome *wire.SubmitOutcome) {
+	count(ctx, Submissions, map[string]string{
 		"provider": outcome.Provider, "status": string(outcome.Status), "reason": string(outcome.Reason),
 	})
 }

@@ -195,7 +195,7 @@ func submitFaults() []submitFault {
 	}
 }
 
-// With a documented key an unanswered submission is repeated, and there is exactly one job.
+// R55, R56: with a documented key an unanswered submission is repeated, and there is exactly one job.
 func TestSubmissionFaultsWithAKey(t *testing.T) {
 	t.Parallel()
 	for _, fault := range submitFaults() {
@@ -227,7 +227,7 @@ func (f submitFault) pass(s *submitting) {
 	}
 }
 
-// Without a key nothing is repeated: a person attaches the job that is there, has it submitted again, or closes.
+// R56, R57: without a key nothing is repeated: a person attaches the job that is there, has it submitted again, or closes.
 func TestSubmissionFaultsWithoutAKey(t *testing.T) {
 	t.Parallel()
 	for _, fault := range submitFaults() {
@@ -300,4 +300,78 @@ func TestSubmissionRefused(t *testing.T) {
 	require.Contains(t, outcome.Detail, "E_FORMAT no such format")
 	require.Empty(t, s.provider.Submissions())
 	require.Len(t, s.provider.SubmitRequests(), 1)
+}
+
+// R58: a job that has an owner already is not waited for twice: the outcome names the owner, and is the owner's.
+func TestSubmissionOfAnOwnedJob(t *testing.T) {
+	t.Parallel()
+	s := newSubmitting(t, "demo-plain", waittest.SubmitScript{
+		Job: waittest.Script(waittest.State("running").Held().Times(1), waittest.Succeeded("https://files.example.com/report.csv")), NoKeys: true,
+		Steps: []waittest.SubmitStep{{Answer: waittest.Hangup()}},
+	})
+	s.crew.start()
+	s.begin()
+	open := s.escalated()
+	job := s.provider.Submissions()[0].JobID
+	owned := s.bed.Spec(job)
+	owned.Provider, owned.Params = "demo-plain", s.spec.Params
+	owner, err := s.bed.StartOn(s.ctx, s.queue, owned)
+	require.NoError(t, err)
+	_, err = s.provider.Await(s.ctx, job, func(entries []waittest.LogEntry) bool { return statusRequests(entries) >= 1 })
+	require.NoError(t, err)
+
+	attach := decision(wire.DecisionAttach, open.ID, "d-1")
+	attach.ProviderJobID, attach.StatusURL = job, s.provider.StatusURL(job)
+	s.decide(attach)
+	_, err = s.bed.Until(s.ctx, s.run, func(view wire.OperationView) bool { return view.Submission.Owner != nil })
+	require.NoError(t, err)
+	require.Equal(t, 1, s.provider.Release(job))
+	outcome := s.outcome()
+	require.Equal(t, wire.StatusSucceeded, outcome.Status)
+	require.Equal(t, &wire.Owner{WorkflowID: owner.GetID(), RunID: owner.GetRunID(), OperationID: owned.OperationID}, outcome.Owner)
+	require.Equal(t, owned.OperationID, outcome.Wait.OperationID)
+	require.Equal(t, outcome.Wait.StatusRequestsUsed, statusRequests(s.provider.Log(job)), "the provider was asked by another than the owner")
+}
+
+func statusRequests(entries []waittest.LogEntry) int {
+	n := 0
+	for _, entry := range entries {
+		if entry.Kind == waittest.KindStatus {
+			n++
+		}
+	}
+	return n
+}
+
+// A submission that continues as new while its job is waited for goes on with the same wait.
+func TestSubmissionOverRuns(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, restless.Provider.TakeSubmissions(waittest.SubmitScript{
+		Job:   waittest.Script(waittest.State("running").Times(3), waittest.Succeeded("https://files.example.com/report.csv")),
+		Steps: []waittest.SubmitStep{{Answer: waittest.Hangup().Times(2)}, {}},
+	}))
+	_, port, _ := strings.Cut(restless.Provider.Address(), ":")
+	one, ctx := 1, within(t)
+	run, err := jobwait.StartSubmit(ctx, restless.Client, wire.SubmitSpec{
+		SubmissionID: afresh("runs"), Provider: "demo-export", Account: "acct-42", Params: map[string]string{"port": port}, CredentialRef: "demo",
+		Wait: wire.SubmitWait{
+			DeadlineAt: time.Now().Add(10 * time.Minute), MaxStatusRequests: 20, MaxTransportFailures: 3,
+			Schedule: wire.Schedule{BaseDelaySeconds: &one, MaxDelaySeconds: &one},
+		},
+	}, jobwait.StartOptions{})
+	require.NoError(t, err)
+	var outcome wire.SubmitOutcome
+	require.NoError(t, restless.Client.GetWorkflow(ctx, run.GetID(), "").Get(ctx, &outcome))
+	require.Equal(t, wire.StatusSucceeded, outcome.Status)
+	require.Nil(t, outcome.Owner, "its own wait is no other's")
+	require.Len(t, restless.Provider.Submissions(), 1)
+	require.Equal(t, 3, outcome.SubmitRequestsUsed)
+	runs, err := restless.Runs(ctx, run.GetID(), "")
+	require.NoError(t, err)
+	require.Greater(t, len(runs), 1)
+	for _, id := range runs {
+		history, err := waittest.FetchHistory(ctx, restless.Client, run.GetID(), id)
+		require.NoError(t, err)
+		require.NoError(t, waittest.ReplayStrictly(history, waittest.ReplayOptions{}))
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"sync"
 	"time"
@@ -45,9 +46,9 @@ type group struct {
 	channels bool
 	// origins bound what is sent; nil: answers hold nobody back.
 	origins *activities.Origins
-	// tables are read beside the built-in ones.
-	tables []statetables.Source
-	waits  []wait
+	// plain adds a table like the demonstration's whose provider knows no idempotency key.
+	plain bool
+	waits []wait
 }
 
 func groups() []group {
@@ -85,8 +86,18 @@ func (g group) record(ctx context.Context, waits []wait, dir string, progress io
 		Credentials:  credentials(b),
 		DecisionKeys: g.keys,
 		Origins:      g.origins,
-		Tables:       g.tables,
 		Worker:       worker.Options{Identity: "recorder"},
+	}
+	if g.plain {
+		dir, err := os.MkdirTemp("", "jobwait-record")
+		if err != nil {
+			return errors.Join(err, b.Close())
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		if err := writePlain(dir); err != nil {
+			return errors.Join(err, b.Close())
+		}
+		options.Tables = []statetables.Source{{Name: "plain", FS: os.DirFS(dir)}}
 	}
 	if g.channels {
 		notifier, stop, err := withChannels(ctx)

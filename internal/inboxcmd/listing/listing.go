@@ -83,7 +83,8 @@ func New(c waits.Client) Lister {
 	return Lister{Visibility: c, Memo: c, places: newPlaces(), spans: newSpans()}
 }
 
-const isWait = "WorkflowType = '" + wire.WorkflowAwaitJob + "'"
+// isWait is a wait, or a submission, which asks and is answered like one.
+const isWait = "WorkflowType IN ('" + wire.WorkflowAwaitJob + "', '" + wire.WorkflowSubmitAndAwait + "')"
 
 // The three lists.
 const (
@@ -105,6 +106,9 @@ func (f Filter) query(list string) string {
 	var any []string
 	for _, prefix := range f.Prefixes {
 		any = append(any, "WorkflowId STARTS_WITH "+quoted(prefix))
+		if rest, ok := strings.CutPrefix(prefix, "jobwait/"); ok { // whoever may see the waits may see what they come of
+			any = append(any, "WorkflowId STARTS_WITH "+quoted("jobwait-submit/"+rest))
+		}
 	}
 	return list + " AND (" + strings.Join(any, " OR ") + ")"
 }
@@ -191,10 +195,12 @@ func (l Lister) row(info *workflowpb.WorkflowExecutionInfo) (Row, bool) {
 	return row, ok
 }
 
-// Parts are what a workflow id is made of. An id that no wait can have has none.
+// Parts are what a workflow id is made of. An id that neither a wait nor a submission can have has none. The job of a
+// submission is its submission_id.
 func Parts(workflowID string) (provider, account, job string, ok bool) {
 	parts := strings.Split(workflowID, "/")
-	if len(parts) != 4 || parts[0] != "jobwait" || len(workflowID) > wire.MaxWorkflowIDBytes {
+	id, known := map[string]func(provider, account, job string) string{"jobwait": wire.WorkflowID, "jobwait-submit": wire.SubmitWorkflowID}[parts[0]]
+	if len(parts) != 4 || !known || len(workflowID) > wire.MaxWorkflowIDBytes {
 		return "", "", "", false
 	}
 	for i := range parts {
@@ -205,7 +211,7 @@ func Parts(workflowID string) (provider, account, job string, ok bool) {
 		parts[i] = plain
 	}
 	provider, account, job = parts[1], parts[2], parts[3]
-	return provider, account, job, wire.WorkflowID(provider, account, job) == workflowID
+	return provider, account, job, id(provider, account, job) == workflowID
 }
 
 // Totals are how many waits there are.

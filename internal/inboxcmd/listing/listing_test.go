@@ -164,7 +164,7 @@ func TestUrgentAsksLittle(t *testing.T) {
 func TestFilterCannotEndItsQuotes(t *testing.T) {
 	t.Parallel()
 	query := Filter{Prefixes: []string{"jobwait/p/a'b/", "jobwait/p/"}, Reason: "x' OR '1'='1"}.query(closed)
-	require.Equal(t, closed+" AND JobWaitReason = '!' AND (WorkflowId STARTS_WITH '!' OR WorkflowId STARTS_WITH 'jobwait/p/')", query)
+	require.Equal(t, closed+" AND JobWaitReason = '!' AND (WorkflowId STARTS_WITH '!' OR WorkflowId STARTS_WITH '!' OR WorkflowId STARTS_WITH 'jobwait/p/' OR WorkflowId STARTS_WITH 'jobwait-submit/p/')", query)
 }
 
 func TestPlacesFromOutside(t *testing.T) {
@@ -180,10 +180,14 @@ func TestPlacesFromOutside(t *testing.T) {
 // Only what R45 makes of three parts is a wait's id.
 func TestParts(t *testing.T) {
 	t.Parallel()
+	for _, id := range []string{"jobwait-submit/p/a/report-1", "jobwait/p/a/j"} {
+		_, _, _, ok := Parts(id)
+		require.True(t, ok, id)
+	}
 	provider, account, job, ok := Parts("jobwait/p/a%20b/x%2Fy")
 	require.True(t, ok)
 	require.Equal(t, []string{"p", "a b", "x/y"}, []string{provider, account, job})
-	for _, id := range []string{"", "jobwait/p/a", "jobwait/p/a/b/c", "other/p/a/j", "jobwait//a/j", "jobwait/p/a b/j", "jobwait/p/a/%2f", "jobwait/p/a/%zz", "jobwait/p/a/" + strings.Repeat("x", 1000)} {
+	for _, id := range []string{"", "jobwait/p/a", "jobwait/p/a/b/c", "other/p/a/j", "jobwait-fetch/p/a/j", "jobwait-submit/p/a/j/r", "jobwait//a/j", "jobwait/p/a b/j", "jobwait/p/a/%2f", "jobwait/p/a/%zz", "jobwait/p/a/" + strings.Repeat("x", 1000)} {
 		_, _, _, ok := Parts(id)
 		require.False(t, ok, id)
 	}

@@ -162,6 +162,11 @@ func (d draft) decision(about slip) (wire.Decision, *wrongField) {
 		if out.CredentialRef = d.value(d.kind, fieldCredential, ""); out.CredentialRef == "" {
 			return out, &wrongField{fieldName(d.kind, fieldCredential), "Name the credential to go on with."}
 		}
+	case wire.DecisionAttach:
+		out.StatusURL = d.value(d.kind, fieldStatusURL, "")
+		if out.ProviderJobID = d.value(d.kind, fieldJob, ""); out.ProviderJobID == "" {
+			return out, &wrongField{fieldName(d.kind, fieldJob), "Name the job that you found at the provider."}
+		}
 	}
 	return out, nil
 }

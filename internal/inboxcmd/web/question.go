@@ -21,6 +21,8 @@ const (
 	fieldRateLimited = "rate_limited"
 	fieldBusiness    = "past_business_deadline"
 	fieldCredential  = "credential"
+	fieldJob         = "job"
+	fieldStatusURL   = "status_url"
 )
 
 const unitMinutes = "minutes"
@@ -155,13 +157,16 @@ func optionOf(option wire.Option, view wire.OperationView, open wire.EscalationV
 	d := said.draft
 	o := optionView{
 		Kind: option.Kind, Title: kindText(option.Kind), Text: capital(option.Text), Chosen: d.kind == option.Kind,
-		Danger: strings.Contains(option.Text, "DESTROYS"),
+		Danger: strings.Contains(option.Text, "DESTROYS") || option.Kind == wire.DecisionResubmit,
 	}
 	if option.Kind == wire.DecisionUseCredential {
 		o.Fields = append(o.Fields, fieldView{
 			Name: fieldName(option.Kind, fieldCredential), Kind: "text", Label: "Credential", Value: d.value(option.Kind, fieldCredential, ""),
 			Hint: "its name, as the worker knows it; the same name if its version has changed",
 		})
+	}
+	if option.Kind == wire.DecisionAttach {
+		o.Fields = append(o.Fields, jobFields(d)...)
 	}
 	o.Fields = append(o.Fields, grantFields(option, open, d)...)
 	if view.Limits.BusinessDeadlineAt != nil && option.MaxSeconds > 0 {
@@ -177,6 +182,21 @@ func optionOf(option wire.Option, view wire.OperationView, open wire.EscalationV
 		o.Fields[i].Wrong = said.field == o.Fields[i].Name
 	}
 	return o
+}
+
+// jobFields name the job that a person found at the provider.
+func jobFields(d draft) []fieldView {
+	kind := wire.DecisionAttach
+	return []fieldView{
+		{
+			Name: fieldName(kind, fieldJob), Kind: "text", Label: "Job", Value: d.value(kind, fieldJob, ""),
+			Hint: "its id at the provider",
+		},
+		{
+			Name: fieldName(kind, fieldStatusURL), Kind: "text", Label: "Status URL", Value: d.value(kind, fieldStatusURL, ""),
+			Hint: "where the provider hands one out; else empty",
+		},
+	}
 }
 
 // grantFields are the fields of what an option may grant, each with what most people would begin with.

@@ -33,6 +33,8 @@ var reasonWords = map[wire.Reason]string{
 	wire.ReasonCancelUnconfirmed:         "The cancellation is not confirmed",
 	wire.ReasonHistoryReset:              "Somebody reset this wait",
 	wire.ReasonApprovalRequired:          "The credential may be used only with a person's approval",
+	wire.ReasonSubmissionAmbiguous:       "It was submitted, and nobody knows whether there is a job",
+	wire.ReasonSubmissionRefused:         "The provider took no job",
 	wire.ReasonWaitCancelled:             "The waiting was stopped",
 	wire.ReasonExtensionRequested:        "More is asked for",
 }
@@ -54,6 +56,8 @@ var kindWords = map[wire.DecisionKind]string{
 	wire.DecisionClose:          "Stop waiting",
 	wire.DecisionRefuse:         "Refuse",
 	wire.DecisionApproveRequest: "Approve the request",
+	wire.DecisionAttach:         "Wait for the job that is there",
+	wire.DecisionResubmit:       "Submit once more",
 }
 
 func kindText(kind wire.DecisionKind) string {
@@ -88,6 +92,8 @@ var phaseWords = map[wire.Phase]string{
 	wire.PhaseEscalated:  "waiting for a decision",
 	wire.PhaseCancelling: "waiting for the cancellation",
 	wire.PhaseClosed:     "closed",
+	wire.PhaseSubmitting: "submitting",
+	wire.PhaseAwaiting:   "waiting for the submitted job",
 }
 
 func phaseText(phase wire.Phase) string {

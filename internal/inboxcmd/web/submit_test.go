@@ -1,0 +1,58 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobwait/jobwait"
+	"github.com/jobwait/jobwait/internal/inboxcmd/inboxtest"
+	"github.com/jobwait/jobwait/waittest"
+	"github.com/jobwait/jobwait/wire"
+)
+
+// A submission of which nobody knows whether it made a job asks in the inbox, and a person names the job there.
+func TestAttach(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, shared.Provider.TakeSubmissions(waittest.SubmitScript{
+		Job:   waittest.Script(waittest.Succeeded("https://files.example.com/report.csv")),
+		Steps: []waittest.SubmitStep{{Answer: waittest.Hangup()}},
+	}))
+	_, port, _ := strings.Cut(shared.Provider.Address(), ":")
+	run, err := jobwait.StartSubmit(t.Context(), shared.Client, wire.SubmitSpec{
+		SubmissionID: "attached", Provider: "demo-export", Account: "acct-42", Params: map[string]string{"port": port}, CredentialRef: "demo",
+		MaxSubmitRequests: 1,
+		Wait:              wire.SubmitWait{DeadlineAt: time.Now().Add(time.Hour), MaxStatusRequests: 6, MaxTransportFailures: 3},
+	}, jobwait.StartOptions{})
+	require.NoError(t, err)
+	open, err := shared.Escalated(t.Context(), run)
+	require.NoError(t, err)
+	require.Equal(t, wire.ReasonSubmissionAmbiguous, open.Reason)
+
+	inbox := inboxtest.Open(t, shared, inboxtest.Headers("127.0.0.1"), policy)
+	cyd, looker := as(t, inbox, "cyd@example.com", ""), as(t, inbox, "eve@example.com", "lookers")
+	page := cyd.get(inbox.Page(run.GetID()))
+	require.Equal(t, http.StatusOK, page.status)
+	require.Contains(t, page.plain(), "It was submitted, and nobody knows whether there is a job")
+	require.Contains(t, page.text, `name="attach.job"`)
+	require.Contains(t, page.text, `name="attach.status_url"`)
+	require.Equal(t, http.StatusOK, looker.get(inbox.Page(run.GetID())).status)
+	require.Equal(t, http.StatusForbidden, as(t, inbox, "mal@example.com", "").get(inbox.Page(run.GetID())).status)
+
+	missing := cyd.answerTo(run.GetID(), "attach", "comment", "seen")
+	require.Equal(t, http.StatusUnprocessableEntity, missing.status)
+	require.Contains(t, missing.plain(), "Name the job that you found at the provider.")
+
+	job := shared.Provider.Submissions()[0].JobID
+	sent := cyd.answerTo(run.GetID(), "attach", "attach.job", job, "attach.status_url", shared.Provider.StatusURL(job), "comment", "seen in the list")
+	require.Equal(t, http.StatusSeeOther, sent.status, sent.text)
+	var outcome wire.SubmitOutcome
+	require.NoError(t, run.Get(t.Context(), &outcome))
+	require.Equal(t, wire.StatusSucceeded, outcome.Status)
+	require.Equal(t, job, outcome.ProviderJobID)
+	require.Equal(t, "cyd@example.com", outcome.DecidedBy)
+	require.Contains(t, cyd.get(inbox.Page(run.GetID())).plain(), "succeeded")
+}
