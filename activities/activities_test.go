@@ -24,8 +24,10 @@ func TestRegister(t *testing.T) {
 	names := registered{}
 	activities.Register(names)
 	require.ElementsMatch(t,
-		[]string{wire.ActivityPrepare, wire.ActivityPollStatus, wire.ActivityCancelAtProvider, wire.ActivityNotify, wire.ActivityTrustedKeys, wire.ActivityFetchResult,
-			wire.ActivityPrepareSubmission, wire.ActivitySubmit, wire.ActivityAwaitOwner},
+		[]string{
+			wire.ActivityPrepare, wire.ActivityPollStatus, wire.ActivityCancelAtProvider, wire.ActivityNotify, wire.ActivityTrustedKeys, wire.ActivityFetchResult,
+			wire.ActivityPrepareSubmission, wire.ActivitySubmit, wire.ActivityAwaitOwner,
+		},
 		slices.Collect(maps.Keys(names)))
 }
 
