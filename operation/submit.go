@@ -329,7 +329,7 @@ func (o *Operation) WaitSpec(now time.Time) wire.Spec {
 	if len(s.Job.Params) > 0 && params == nil {
 		params = map[string]string{}
 	}
-	maps.Copy(params, s.Job.Params)
+	maps.Copy(params, s.Job.Params) //workflowcheck:ignore
 	deadline, business := o.waitDeadlines(now)
 	return wire.Spec{
 		OperationID: spec.OperationID, Provider: spec.Provider, Account: spec.Account, ProviderJobID: s.Job.ProviderJobID,
