@@ -48,8 +48,10 @@ func execution(t *testing.T, workflowID, operation string) *workflowpb.WorkflowE
 func listing(t *testing.T, c *mocks.Client, open, closed []*workflowpb.WorkflowExecutionInfo) {
 	t.Helper()
 	for query, found := range map[string][]*workflowpb.WorkflowExecutionInfo{
-		"WorkflowType = 'AwaitJob' AND ExecutionStatus = 'Running'":                                          open,
-		"WorkflowType = 'AwaitJob' AND ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'": closed,
+		"WorkflowType = 'AwaitJob' AND ExecutionStatus = 'Running'":                                                open,
+		"WorkflowType = 'AwaitJob' AND ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'":       closed,
+		"WorkflowType = 'SubmitAndAwait' AND ExecutionStatus = 'Running'":                                          nil,
+		"WorkflowType = 'SubmitAndAwait' AND ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'": nil,
 	} {
 		c.On("ListWorkflow", mock.Anything, mock.MatchedBy(func(r *workflowservice.ListWorkflowExecutionsRequest) bool {
 			return r.GetQuery() == query
