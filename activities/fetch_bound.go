@@ -103,10 +103,16 @@ func (c Credential) fetches(at *url.URL) bool {
 	})
 }
 
-// climbs reports a path that may lead out of where it seems to lie.
+// climbs reports a path that may lead out of where it seems to lie. Some servers forget what follows a ";" in a step, or the blanks
+// around it, before they look for dots.
 func climbs(path string) bool {
-	steps := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })
-	return slices.Contains(steps, "..") || slices.Contains(steps, ".") || strings.ContainsAny(path, "\\%")
+	for step := range strings.SplitSeq(path, "/") {
+		step, _, _ = strings.Cut(step, ";")
+		if step = strings.TrimSpace(step); step == ".." || step == "." {
+			return true
+		}
+	}
+	return strings.ContainsAny(path, "\\%") || strings.ContainsFunc(path, isControl)
 }
 
 // checkFetch reports what is wrong with one of Fetch.

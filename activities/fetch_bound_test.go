@@ -122,6 +122,12 @@ func TestCredentialFetches(t *testing.T) {
 		"https://api.example.com/v1/files/%2e%2e/secrets":    false,
 		"https://api.example.com/v1/files/%252e%252e/secret": false,
 		`https://api.example.com/v1/files/..%5csecrets`:      false,
+		"https://api.example.com/v1/files/..;/secrets":       false,
+		"https://api.example.com/v1/files/..;x=1/secrets":    false,
+		"https://api.example.com/v1/files/%2e%2e%3b/secrets": false,
+		"https://api.example.com/v1/files/..%20/secrets":     false,
+		"https://api.example.com/v1/files/..%00/secrets":     false,
+		"https://api.example.com/v1/files/a..b;v=1/content":  true,
 	} {
 		at, err := url.Parse(text)
 		require.NoError(t, err)

@@ -228,6 +228,9 @@ func (d *download) continues() bool {
 	if d.answer.StatusCode != http.StatusPartialContent || d.done.Load() == 0 {
 		return false
 	}
+	if resumeMark(d.answer.Header) != d.mark { // who does not heed If-Range sends the rest of something else
+		return false
+	}
 	from, total, ok := strings.Cut(strings.TrimPrefix(d.header("Content-Range"), "bytes "), "/")
 	first, _, _ := strings.Cut(from, "-")
 	return ok && first == strconv.FormatInt(d.done.Load(), 10) && (d.total < 0 || total == strconv.FormatInt(d.total, 10) || total == "*")

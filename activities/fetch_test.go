@@ -191,7 +191,7 @@ func TestFetchIsTakenUpWhereItBroke(t *testing.T) {
 // What cannot be taken up again begins anew with the next attempt, and nothing of it stays.
 func TestFetchThatCannotBeTakenUp(t *testing.T) {
 	t.Parallel()
-	versions := atomic.Int64{}
+	versions, named := atomic.Int64{}, atomic.Bool{}
 	for name, test := range map[string]struct {
 		handler http.HandlerFunc
 		detail  string
@@ -204,6 +204,14 @@ func TestFetchThatCannotBeTakenUp(t *testing.T) {
 		}), wire.TransportReset, 1},
 		"changed meanwhile": {breaking(1000, 1, func(h http.Header) {
 			h.Set("ETag", fmt.Sprintf(`"v%d"`, versions.Add(1)))
+		}), "the result changed, or cannot be taken up again", 2},
+		"changed, and If-Range is not heeded": {breaking(1000, 2, func(h http.Header) {
+			h.Set("ETag", fmt.Sprintf(`"w%d"`, versions.Add(1)))
+		}), "the result changed, or cannot be taken up again", 2},
+		"no word of what the rest is of": {breaking(1000, 2, func(h http.Header) {
+			if named.CompareAndSwap(false, true) {
+				tagged(h)
+			}
 		}), "the result changed, or cannot be taken up again", 2},
 		"never gets on": {func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Range") != "" {
