@@ -37,8 +37,12 @@ func (a *Activities) FetchResult(ctx context.Context, request wire.FetchRequest)
 		return wire.FetchResponse{Outcome: outcome}, nil
 	case *fetchEnd:
 		kind = string(err.reason)
+		renewable := err.renewable && a.asksFreely(ctx, request.Spec)
+		if renewable != err.renewable {
+			err.detail += "; the status request that would renew it takes a person's approval"
+		}
 		outcome.Status, outcome.Reason, outcome.Detail = wire.FetchFailed, err.reason, err.detail
-		return wire.FetchResponse{Outcome: outcome, Renewable: err.renewable}, nil
+		return wire.FetchResponse{Outcome: outcome, Renewable: renewable}, nil
 	case *fetchAgain:
 		kind = "interrupted"
 		return wire.FetchResponse{}, temporal.NewApplicationErrorWithOptions(err.detail, wire.ErrorFetchInterrupted,
@@ -46,6 +50,16 @@ func (a *Activities) FetchResult(ctx context.Context, request wire.FetchRequest)
 	default:
 		return wire.FetchResponse{}, err
 	}
+}
+
+// asksFreely reports whether the credential may be used for a status request without asking anybody: a fetch has nobody to ask.
+// One that cannot be found is told by the request itself.
+func (a *Activities) asksFreely(ctx context.Context, spec wire.FetchSpec) bool {
+	if spec.CredentialRef == "" {
+		return true
+	}
+	credential, err := a.credentials.Credential(ctx, spec.CredentialRef)
+	return err != nil || credential.approval() == wire.ApprovalNone
 }
 
 // fetchEnd ends a fetch: another attempt would end the same.
@@ -196,6 +210,9 @@ func (o object) fill(ctx context.Context, spec wire.FetchSpec, source *download)
 		return carried{}, err
 	}
 	defer source.close()
+	if source.endless() && spec.ExpectedBytes == nil && spec.ExpectedSHA256 == "" {
+		return carried{}, endFetch(wire.FetchUnexpectedAnswer, "neither its length nor its end is announced, so that one that is cut looks whole; set expected_bytes or expected_sha256")
+	}
 	writer, err := o.bucket.NewWriter(ctx, o.key, &blob.WriterOptions{
 		ContentType: source.contentType(), ContentEncoding: source.header("Content-Encoding"), DisableContentTypeDetection: true,
 		Metadata: map[string]string{ownerKey: o.owner}, IfNotExist: o.fresh, MaxConcurrency: 1,

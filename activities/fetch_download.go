@@ -71,6 +71,9 @@ func (d *download) open(ctx context.Context) error {
 	return nil
 }
 
+// endless reports an answer that ends where its connection does (RFC 9112 6.3, rule 8), whole or not.
+func (d *download) endless() bool { return d.total < 0 && len(d.answer.TransferEncoding) == 0 }
+
 // resumeMark is what a broken download is taken up by: a strong entity tag, or the time of the last change where there is
 // none (RFC 9110 13.1.5). Empty: it cannot be.
 func resumeMark(header http.Header) string {

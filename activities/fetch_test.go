@@ -250,6 +250,7 @@ func TestFetchRefuses(t *testing.T) {
 		reason  wire.FetchReason
 		detail  string
 	}{
+		"no end announced":      {endless, nil, wire.FetchUnexpectedAnswer, "neither its length nor its end is announced, so that one that is cut looks whole; set expected_bytes or expected_sha256"},
 		"announced too large":   {whole, func(s *wire.FetchSpec) { s.MaxBytes = 1000 }, wire.FetchTooLarge, fmt.Sprintf("the provider announces %d bytes, at most 1000 are taken", len(export))},
 		"found to be too large": {unannounced, func(s *wire.FetchSpec) { s.MaxBytes = 100_000 }, wire.FetchTooLarge, "more came than the 100000 bytes that are taken"},
 		"another length":        {whole, func(s *wire.FetchSpec) { s.ExpectedBytes = &other }, wire.FetchWrongLength, fmt.Sprintf("%d bytes came, 12 were expected", len(export))},
@@ -272,6 +273,25 @@ func TestFetchRefuses(t *testing.T) {
 			f.nothing()
 		})
 	}
+}
+
+// endless is an answer that is over when the connection is, as of servers that speak HTTP/1.0.
+func endless(w http.ResponseWriter, _ *http.Request) {
+	connection, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	_, _ = buffered.WriteString("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nrows")
+	_ = buffered.Flush()
+	_ = connection.Close()
+}
+
+// A result that may have been cut is whole only if the caller knows what is.
+func TestFetchOfUnknownLength(t *testing.T) {
+	t.Parallel()
+	f := newFetcher(t, endless)
+	size := int64(len("rows"))
+	require.Equal(t, wire.FetchDone, f.ended(func(s *wire.FetchSpec) { s.ExpectedBytes = &size }).Status)
 }
 
 // A failure that may pass asks for another attempt, when the provider says so.
