@@ -206,6 +206,9 @@ func (o *Operation) refuseOption(now time.Time, d wire.Decision, escalation wire
 	if why := outOfBounds(d, escalation.Options[i]); why != "" {
 		return &wire.Refusal{Reason: wire.RefusalOutOfBounds, Detail: why}
 	}
+	if why := o.badAttachment(d); why != "" {
+		return &wire.Refusal{Reason: wire.RefusalOutOfBounds, Detail: why}
+	}
 	if why := o.grantsNothing(now, d); why != "" {
 		return &wire.Refusal{Reason: wire.RefusalOutOfBounds, Detail: why}
 	}
@@ -251,9 +254,6 @@ func outOfBounds(d wire.Decision, option wire.Option) string {
 	}
 	if unused := unusedField(d); unused != "" {
 		return unused
-	}
-	if bad := badAttachment(d); bad != "" {
-		return bad
 	}
 	if d.PastBusinessDeadline && option.MaxSeconds == 0 {
 		return "past_business_deadline must be false: the extensions are used up"
@@ -402,6 +402,7 @@ func (o *Operation) grantLimits(now time.Time, d wire.Decision) {
 		o.rec.Counters.ExtensionsUsed++
 	}
 	o.rec.Limits = after
+	o.prolong(now, d)
 }
 
 // grantConfirmation grants what the table says it takes to see a cancellation confirmed (R43).

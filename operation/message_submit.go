@@ -2,6 +2,7 @@ package operation
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/jobwait/jobwait/wire"
@@ -59,6 +60,9 @@ func submissionCheck(b wire.Briefing, open wire.Escalation) string {
 	case wire.ReasonProviderFailure, wire.ReasonProviderExpired:
 		return "why did the job end like that? A new one may cost as much and end the same."
 	case wire.ReasonDeadlineExceeded, wire.ReasonBusinessDeadlineExceeded:
+		if job := b.Submission.ProviderJobID; job != "" {
+			return "is it still wanted? Job " + job + " was submitted, and its answer came after the deadline: attach it to wait for it all the same."
+		}
 		return "is it still wanted? Nothing was submitted."
 	case wire.ReasonRequestBudgetExhausted:
 		return "why did none of the requests leave?"
@@ -83,6 +87,11 @@ func submissionOption(b wire.Briefing, option wire.Option) string {
 			text += ", with the same key, under which the provider makes one job only"
 		}
 		return text + "; counts as an extension"
+	case wire.DecisionUseCredential:
+		if b.Submission.MaybeSent { // a key is known to the account that it came from
+			return credentialText(option) + "; of another account at the provider, the key is not known there: if generation " + strconv.Itoa(next-1) + " has made a job, there are TWO"
+		}
+		return ""
 	case wire.DecisionApproveRequest:
 		return fmt.Sprintf("submit with credential %q", b.CredentialRef)
 	case wire.DecisionClose:

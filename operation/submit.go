@@ -104,8 +104,8 @@ func (o *Operation) sendSubmit(now, deadline time.Time) Command {
 	facts, s := o.rec.Prepared.Submission, o.rec.Submission
 	return SendSubmit{
 		Request: wire.SubmitRequest{
-			Target: o.target(), Authority: authority, Key: s.Key, Fingerprint: facts.Fingerprint, Generation: s.Generation,
-			NotAfter: deadline, TimeoutSeconds: o.rec.Prepared.Pace.RequestTimeoutSeconds, MayHoldBack: o.rec.Prepared.HoldBack,
+			Target: o.target(), Authority: authority, Key: s.Key, Fingerprint: facts.Fingerprint, KeyPlace: facts.KeyPlace,
+			Generation: s.Generation, NotAfter: deadline, TimeoutSeconds: o.rec.Prepared.Pace.RequestTimeoutSeconds, MayHoldBack: o.rec.Prepared.HoldBack,
 		},
 		StartBy: deadline, Summary: summary,
 	}
@@ -173,7 +173,7 @@ func (o *Operation) judgeSubmission(result wire.SubmitResult) verdict {
 	s, seen := o.rec.Submission, *result.Observation
 	switch result.Verdict {
 	case wire.SubmitAccepted:
-		if result.Job == nil || checkID("provider_job_id", result.Job.ProviderJobID) != nil {
+		if result.Job == nil || o.badJobID(result.Job.ProviderJobID) != "" {
 			return o.judgeAmbiguous(wire.DetailNoJobID)
 		}
 		return verdict{}
@@ -259,7 +259,7 @@ func (o *Operation) submissionOffer(reason wire.Reason) offer {
 		return offer{approve: true, attach: s.MaybeSent}
 	case wire.ReasonDeadlineExceeded, wire.ReasonBusinessDeadlineExceeded, wire.ReasonRetryAfterExceedsDeadline,
 		wire.ReasonRequestBudgetExhausted, wire.ReasonTransportBudgetExhausted, wire.ReasonRateLimited:
-		return offer{extend: true}
+		return offer{extend: s.Job == nil, attach: s.Job != nil}
 	default:
 		return offer{}
 	}
@@ -283,7 +283,7 @@ func (o *Operation) accepted(now time.Time, result wire.SubmitResult) {
 	o.note(wire.Entry{At: now, Event: wire.EventSubmitted, Reason: result.Job.ProviderJobID, Detail: result.Detail})
 	job := result.Observation.Job
 	if job == nil || !job.Category.Terminal() {
-		o.wantAwait()
+		o.wantAwait(now)
 		return
 	}
 	o.rememberState(*job)
@@ -293,11 +293,17 @@ func (o *Operation) accepted(now time.Time, result wire.SubmitResult) {
 	case found.kind == stops && closeStatus(found.reason) != wire.StatusUnresolved:
 		o.jobEnded(now, found.reason, found.detail)
 	default:
-		o.wantAwait() // what needs more than one look is the wait's
+		o.wantAwait(now) // what needs more than one look is the wait's
 	}
 }
 
-func (o *Operation) wantAwait() {
+// wantAwait goes on with the wait for the job. An answer that came after the wait's deadline leaves none that could be run:
+// the job is known, and whether it is still waited for is a person's to say.
+func (o *Operation) wantAwait(now time.Time) {
+	if reason := o.waitIsOver(now); reason != "" {
+		o.stop(now, reason, "job "+o.rec.Submission.Job.ProviderJobID)
+		return
+	}
 	o.rec.Poll = nil
 	o.rec.Submission.Await = wire.AwaitWanted
 	o.rec.Phase = wire.PhaseAwaiting
@@ -322,6 +328,18 @@ func (o *Operation) startAwait(now time.Time) Command {
 	return AwaitSubmitted{Spec: spec}
 }
 
+// waitIsOver is the deadline of the job's wait that has passed before it began; empty: none has.
+func (o *Operation) waitIsOver(now time.Time) wire.Reason {
+	switch deadline, business := o.waitDeadlines(now); {
+	case business != nil && !business.After(now) && business.Before(deadline):
+		return wire.ReasonBusinessDeadlineExceeded
+	case !deadline.After(now):
+		return wire.ReasonDeadlineExceeded
+	default:
+		return ""
+	}
+}
+
 // WaitSpec is the spec of the wait for the submitted job.
 func (o *Operation) WaitSpec(now time.Time) wire.Spec {
 	s, facts, spec := o.rec.Submission, o.rec.Prepared.Submission, o.rec.Prepared.Spec
@@ -335,15 +353,15 @@ func (o *Operation) WaitSpec(now time.Time) wire.Spec {
 		OperationID: spec.OperationID, Provider: spec.Provider, Account: spec.Account, ProviderJobID: s.Job.ProviderJobID,
 		Params: params, StatusURL: s.Job.StatusURL, CredentialRef: o.rec.CredentialRef,
 		RequestFingerprint: facts.Fingerprint, SubmittedAt: s.SubmittedAt,
-		DeadlineAt: deadline, BusinessDeadlineAt: business, ProviderExpiresAt: facts.Wait.ProviderExpiresAt,
+		DeadlineAt: deadline, BusinessDeadlineAt: business, ProviderExpiresAt: o.waitExpiry(),
 		MaxStatusRequests: facts.Wait.MaxStatusRequests, MaxTransportFailures: facts.Wait.MaxTransportFailures,
 		MaxRateLimited: facts.Wait.MaxRateLimited, ExpectedStates: facts.Wait.ExpectedStates,
 		AcceptPartial: facts.Wait.AcceptPartial, Schedule: facts.Wait.Schedule, Escalation: facts.Wait.Escalation,
 	}
 }
 
-// waitDeadlines are the spec's. A job that a person attached or had submitted again is waited for as long from then on as the
-// first would have been; a business deadline that was over by then was seen by who decided.
+// waitDeadlines are the spec's. A job that a person attached, or had submitted again or for longer, is waited for as long from
+// then on as the first would have been; a business deadline that was over by then was seen by who decided.
 func (o *Operation) waitDeadlines(now time.Time) (time.Time, *time.Time) {
 	wait, decidedAt := o.rec.Prepared.Submission.Wait, o.rec.Submission.DecidedAt
 	deadline, business := wait.DeadlineAt, wait.BusinessDeadlineAt
@@ -355,6 +373,22 @@ func (o *Operation) waitDeadlines(now time.Time) (time.Time, *time.Time) {
 		business = nil
 	}
 	return deadline, business
+}
+
+// waitExpiry is the spec's. It is about the first job: one that was submitted in its place has as long from that decision on.
+func (o *Operation) waitExpiry() *time.Time {
+	s, expires := o.rec.Submission, o.rec.Prepared.Submission.Wait.ProviderExpiresAt
+	if expires == nil || s.Generation == 1 {
+		return expires
+	}
+	return new(later(*expires, ceilMillisecond(s.DecidedAt.Add(expires.Sub(o.rec.OpenedAt))).UTC()))
+}
+
+// prolong has the wait last from a grant on, where that gave the submission more time: it would be over before it began.
+func (o *Operation) prolong(now time.Time, d wire.Decision) {
+	if o.submits() && grants(d.Kind) && (d.Seconds > 0 || d.PastBusinessDeadline) {
+		o.rec.Submission.DecidedAt = now.UTC()
+	}
 }
 
 // WaitWorkflowID is the workflow id of the wait for the submitted job.
@@ -463,13 +497,26 @@ func (o *Operation) replaced(d wire.Decision) wire.EarlierSubmission {
 	return earlier
 }
 
+// badJobID names what is wrong with a job's id. One that makes a workflow id which the server refuses must not get as far as
+// the child: the server would refuse the workflow task that starts it, for ever.
+func (o *Operation) badJobID(id string) string {
+	if err := checkID("provider_job_id", id); err != nil {
+		return err.(*SpecError).Problem //nolint:errorlint,forcetypeassert // checkID makes no other
+	}
+	spec := o.rec.Prepared.Spec
+	if n := len(wire.WorkflowID(spec.Provider, spec.Account, id)); n > wire.MaxWorkflowIDBytes {
+		return fmt.Sprintf("provider_job_id gives a workflow id of %d bytes, at most %d are allowed", n, wire.MaxWorkflowIDBytes)
+	}
+	return ""
+}
+
 // badAttachment names what is wrong with the job that a person names. What only the table knows, the wait says.
-func badAttachment(d wire.Decision) string {
+func (o *Operation) badAttachment(d wire.Decision) string {
 	if d.Kind != wire.DecisionAttach {
 		return ""
 	}
-	if err := checkID("provider_job_id", d.ProviderJobID); err != nil {
-		return err.(*SpecError).Problem //nolint:errorlint,forcetypeassert // checkID makes no other
+	if bad := o.badJobID(d.ProviderJobID); bad != "" {
+		return bad
 	}
 	if d.StatusURL == "" {
 		return ""
