@@ -43,10 +43,12 @@ func submitting(request wire.SubmitRequest) build {
 	}
 }
 
-// unchanged refuses a request that is another than the one which was fingerprinted: one key shall not stand for two requests.
+// unchanged refuses a request that is another than the one which was fingerprinted: one key shall not stand for two requests,
+// nor go where the provider does not see that it is the same.
 func unchanged(table *statetables.Table, request wire.SubmitRequest) *refusal {
 	now, err := table.Fingerprint(request.Target, request.Body)
-	if err != nil || now != request.Fingerprint {
+	moved := request.KeyPlace != "" && table.KeyPlace() != request.KeyPlace || request.Key != "" && table.KeyPlace() == ""
+	if err != nil || now != request.Fingerprint || moved {
 		return refuse(wire.NotSentTableMissing, "%s: the worker's table builds another request by now", wire.DetailRequestChanged)
 	}
 	return nil

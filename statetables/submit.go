@@ -43,6 +43,15 @@ func (t *Table) Submission() (idempotency wire.Idempotency, keyLength int, ok bo
 	return t.submit.idempotency, t.submit.keyLength, true
 }
 
+// KeyPlace is where the table puts the idempotency key, its kind and name; empty where a key goes nowhere. The same key in
+// another place is none to the provider.
+func (t *Table) KeyPlace() string {
+	if t.submit == nil || !t.submit.idempotency.Repeatable() {
+		return ""
+	}
+	return string(t.submit.idempotency) + " " + t.submit.keyName
+}
+
 // ParamsOfAnswer are the params that the answer to a submission has, so that its spec leaves them out.
 func (t *Table) ParamsOfAnswer() []string {
 	if t.submit == nil {

@@ -172,6 +172,8 @@ type SubmissionFacts struct {
 	Wait          SubmitWait  `json:"wait"`
 	// KeyLength is the longest key that the provider takes; 0: any.
 	KeyLength int `json:"key_length,omitempty"`
+	// KeyPlace is where the table puts the key, its kind and name. Empty: there is none, or it was not noted.
+	KeyPlace string `json:"key_place,omitempty"`
 }
 
 // SubmissionRecord is where a submission stands.
@@ -219,7 +221,9 @@ type SubmitRequest struct {
 	// Key is the idempotency key of this generation; empty where the provider knows none.
 	Key string `json:"key,omitempty"`
 	// Fingerprint is what prepare found. A request that has another by now is not sent.
-	Fingerprint    string    `json:"fingerprint"`
+	Fingerprint string `json:"fingerprint"`
+	// KeyPlace is what prepare found. A request that has its key elsewhere by now is not sent.
+	KeyPlace       string    `json:"key_place,omitempty"`
 	Generation     int       `json:"generation"`
 	NotAfter       time.Time `json:"not_after"`
 	TimeoutSeconds int       `json:"timeout_seconds"`

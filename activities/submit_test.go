@@ -1,0 +1,94 @@
+package activities
+
+import (
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobwait/jobwait/statetables"
+	"github.com/jobwait/jobwait/wire"
+)
+
+// edited has the worker's table of demo-export with one text replaced by another, as an upgrade of its tables would.
+func (w *world) edited(old, text string) {
+	w.t.Helper()
+	data, err := fs.ReadFile(statetables.Demo(), "demo-export.yaml")
+	require.NoError(w.t, err)
+	require.Contains(w.t, string(data), old)
+	changed := []byte(strings.Replace(string(data), old, text, 1))
+	w.options.Tables, err = statetables.Load(statetables.Source{FS: fstest.MapFS{"demo-export.yaml": {Data: changed}}})
+	require.NoError(w.t, err)
+}
+
+// submitRequest is what a submission asks for that was prepared by the table as it is now.
+func (w *world) submitRequest() wire.SubmitRequest {
+	w.t.Helper()
+	at, err := url.Parse(w.URL)
+	require.NoError(w.t, err)
+	target := wire.Target{Provider: "demo-export", Account: "acct-42", Params: map[string]string{"port": at.Port()}, CredentialRef: "demo"}
+	table, ok := w.options.Tables.Table(target.Provider)
+	require.True(w.t, ok)
+	facts, err := submissionFacts(table, wire.SubmitSpec{
+		Provider: target.Provider, Account: target.Account, Params: target.Params, CredentialRef: target.CredentialRef, Body: []byte(`{"a": 1}`),
+	})
+	require.NoError(w.t, err)
+	return wire.SubmitRequest{
+		Target: target, Body: []byte(`{"a": 1}`), Key: "67fe16a5-842e-8d05-a3cd-8b22b5bbe4e9", Fingerprint: facts.Fingerprint,
+		KeyPlace: facts.KeyPlace, Generation: 1, NotAfter: time.Now().Add(time.Hour), TimeoutSeconds: 5,
+	}
+}
+
+// A submission that is repeated goes with its key where the first one had it, or not at all: without it, or under another
+// name, the provider would make a second job.
+func TestSubmissionWhoseKeyHasMoved(t *testing.T) {
+	t.Parallel()
+	header := func(name string) string {
+		return "  idempotency: header\n  name: " + name + "\n  max_length: 128\n  source: jobwait\n"
+	}
+	key := header("Idempotency-Key")
+	for name, test := range map[string]struct {
+		text    string
+		unnoted bool // prepared by a worker that noted no place
+		sent    bool
+	}{
+		"not moved":      {text: key, sent: true},
+		"not noted":      {text: key, unnoted: true, sent: true},
+		"another name":   {text: header("X-Request-Key")},
+		"in the body":    {text: "  idempotency: body\n  name: request_id\n  source: jobwait\n"},
+		"gone":           {text: "  idempotency: none\n  source: jobwait\n"},
+		"gone, unnoted":  {text: "  idempotency: none\n  source: jobwait\n", unnoted: true},
+		"gone, unlooked": {text: "  idempotency: unknown\n", unnoted: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			keys := make(chan string, 1)
+			w := newWorld(t, func(out http.ResponseWriter, request *http.Request) {
+				keys <- request.Header.Get("Idempotency-Key")
+				out.WriteHeader(http.StatusAccepted)
+				_, _ = io.WriteString(out, `{}`)
+			})
+			request := w.submitRequest()
+			if test.unnoted {
+				request.KeyPlace = ""
+			}
+			w.edited(key, test.text)
+			var result wire.SubmitResult
+			require.NoError(t, w.run(wire.ActivitySubmit, request, &result))
+			if test.sent {
+				require.Empty(t, result.NotSent, result.Detail)
+				require.Equal(t, request.Key, <-keys)
+				return
+			}
+			require.Equal(t, wire.NotSentTableMissing, result.NotSent)
+			require.Contains(t, result.Detail, wire.DetailRequestChanged)
+			require.Empty(t, keys, "it was sent")
+		})
+	}
+}
