@@ -141,11 +141,11 @@ func (a *app) followCommand() *cobra.Command {
 				if waits.Open(info) {
 					return a.follow(ctx, s, workflowID, info.WorkflowExecution.RunID, info.TaskQueueName, asJSON)
 				}
-				outcome, err := s.Outcome(ctx, workflowID, info.WorkflowExecution.RunID)
+				how, err := s.ended(ctx, workflowID, info.WorkflowExecution.RunID)
 				if err != nil {
 					return err
 				}
-				return a.end(outcome, asJSON)
+				return a.end(how, asJSON)
 			})
 		},
 	}
@@ -174,7 +174,7 @@ func (a *app) follow(ctx context.Context, s *server, workflowID, runID, taskQueu
 	following := &follower{server: s, workflowID: workflowID, runID: runID, news: live.show, quiet: func() {
 		a.say("no worker has taken it up yet; is one running on task queue %q?", taskQueue)
 	}}
-	outcome, err := following.follow(ctx)
+	how, err := following.follow(ctx)
 	if ctx.Err() != nil {
 		a.say("detached; the wait goes on. Come back with `%s follow %s`", a.name, workflowID)
 		return outcomeError{exitDetached}
@@ -182,19 +182,7 @@ func (a *app) follow(ctx context.Context, s *server, workflowID, runID, taskQueu
 	if err != nil {
 		return err
 	}
-	return a.end(outcome, asJSON)
-}
-
-// end shows an outcome and turns it into the exit code.
-func (a *app) end(outcome wire.Outcome, asJSON bool) error {
-	show := func() error { return writeOutcome(a.out, outcome) }
-	if asJSON {
-		show = func() error { return a.printJSON(outcome) }
-	}
-	if err := show(); err != nil {
-		return err
-	}
-	return outcomeOf(outcome.Status)
+	return a.end(how, asJSON)
 }
 
 // say tells people something beside the result.

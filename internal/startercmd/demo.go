@@ -205,8 +205,12 @@ func (s *stage) tell(ctx context.Context, screen *screen, person person, story *
 	}
 	narrator := &narrator{server: s.server, screen: screen, person: person, story: story}
 	following := &follower{server: s.server, workflowID: run.GetID(), runID: run.GetRunID(), news: narrator.news}
-	story.outcome, err = following.follow(ctx)
-	return err
+	how, err := following.follow(ctx)
+	if err != nil {
+		return err
+	}
+	story.outcome = *how.wait
+	return nil
 }
 
 // begin submits the job to the fake provider and starts the wait for it.

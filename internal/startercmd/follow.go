@@ -7,8 +7,6 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
-
-	"github.com/jobwait/jobwait/wire"
 )
 
 const (
@@ -31,16 +29,16 @@ type follower struct {
 	quiet func()
 }
 
-// follow returns the outcome, or why there is none.
-func (f *follower) follow(ctx context.Context) (wire.Outcome, error) {
+// follow returns how it ended, or why it has no outcome.
+func (f *follower) follow(ctx context.Context) (howEnded, error) {
 	for runID := f.runID; ; {
 		last, err := f.followRun(ctx, runID)
 		if err != nil {
-			return wire.Outcome{}, err
+			return howEnded{}, err
 		}
 		next := last.GetWorkflowExecutionContinuedAsNewEventAttributes().GetNewExecutionRunId()
 		if next == "" {
-			return f.server.Outcome(ctx, f.workflowID, runID)
+			return f.server.ended(ctx, f.workflowID, runID)
 		}
 		runID = next
 	}

@@ -22,7 +22,8 @@ func (a *app) showCommand() *cobra.Command {
 		Use:   "show",
 		Short: "show how a wait stands, or how it ended",
 		Long: `Show asks a wait for its state, limits, usage and open escalation, or shows the outcome of one that has ended.
-With --json: workflow_id, run_id, open, and operation (what the query "operation" answers) with held_back, or outcome.`,
+With --json: workflow_id, run_id, open, and operation (what the query "operation" answers) with held_back, or outcome.
+What is said of a wait holds for a submission.`,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return a.withWait(command.Context(), &id, func(ctx context.Context, s *server, workflowID string) error {
 				return a.show(ctx, s, workflowID, id.escalation(), asJSON)
@@ -40,11 +41,13 @@ type shown struct {
 	RunID      string              `json:"run_id"`
 	Open       bool                `json:"open"`
 	Operation  *wire.OperationView `json:"operation,omitempty"`
-	Outcome    *wire.Outcome       `json:"outcome,omitempty"`
+	Outcome    any                 `json:"outcome,omitempty"` // a wire.Outcome or a wire.SubmitOutcome
 	// Telling is what the last attempt to tell people came to, where it is being tried again.
 	Telling string `json:"telling,omitempty"`
 	// HeldBack is until when and why the request under way is held back; empty: it is not.
 	HeldBack string `json:"held_back,omitempty"`
+
+	how howEnded
 }
 
 // show says so when the escalation that was named, if one was, is not the open one.
@@ -64,7 +67,7 @@ func (a *app) show(ctx context.Context, s *server, workflowID, escalation string
 		return a.printJSON(seen)
 	}
 	if seen.Outcome != nil {
-		return writeOutcome(a.out, *seen.Outcome)
+		return seen.how.write(a.out)
 	}
 	return writeOperation(a.out, seen)
 }
@@ -89,8 +92,8 @@ func (s shown) stale(named string) string {
 func (s *server) look(ctx context.Context, info *client.WorkflowExecutionDescription) (shown, error) {
 	seen := shown{WorkflowID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID, Open: waits.Open(info)}
 	if !seen.Open {
-		outcome, err := s.Outcome(ctx, seen.WorkflowID, seen.RunID)
-		seen.Outcome = &outcome
+		how, err := s.ended(ctx, seen.WorkflowID, seen.RunID)
+		seen.Outcome, seen.how = how.value(), how
 		return seen, err
 	}
 	view, err := ask[wire.OperationView](ctx, s, seen.WorkflowID, seen.RunID, wire.QueryOperation)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/jobwait/jobwait"
 	"github.com/jobwait/jobwait/operation"
@@ -68,23 +67,7 @@ func (a *app) submit(ctx context.Context, flags submitFlags) error {
 	if flags.detach {
 		return nil
 	}
-	var outcome wire.SubmitOutcome
-	switch err := run.Get(ctx, &outcome); {
-	case err != nil && ctx.Err() != nil:
-		a.say("detached; it goes on")
-		return outcomeError{exitDetached}
-	case err != nil:
-		return explainSubmit(err)
-	}
-	return a.submitted(outcome, flags.json)
-}
-
-func explainSubmit(err error) error {
-	var application *temporal.ApplicationError
-	if errors.As(err, &application) && application.Type() == wire.ErrorInvalidSpec {
-		return hinted(errors.New(application.Message()), "nothing was sent to the provider; correct the spec and start again")
-	}
-	return err
+	return a.follow(ctx, s, run.GetID(), run.GetRunID(), flags.taskQueue, flags.json)
 }
 
 // submitSpec reads the spec, and refuses before the start what the tables at hand can tell.
@@ -124,17 +107,6 @@ func (a *app) readSubmitSpec(file string) ([]byte, error) {
 		from = opened
 	}
 	return io.ReadAll(io.LimitReader(from, wire.MaxSubmitSpecBytes+1))
-}
-
-func (a *app) submitted(outcome wire.SubmitOutcome, asJSON bool) error {
-	err := writeSubmitted(a.out, outcome)
-	if asJSON {
-		err = a.printJSON(outcome)
-	}
-	if err != nil {
-		return err
-	}
-	return outcomeOf(outcome.Status)
 }
 
 func writeSubmitted(to io.Writer, o wire.SubmitOutcome) error {

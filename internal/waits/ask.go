@@ -81,19 +81,35 @@ func Open(info *client.WorkflowExecutionDescription) bool {
 func (c Client) Outcome(ctx context.Context, workflowID, runID string) (wire.Outcome, error) {
 	var outcome wire.Outcome
 	err := c.GetWorkflow(ctx, workflowID, runID).Get(ctx, &outcome)
+	if errors.As(err, new(*temporal.TerminatedError)) {
+		return outcome, hinted(errors.New("the workflow was terminated from outside and has no outcome"),
+			"to wait for this job again, set reopens in the spec, with run_id "+runID)
+	}
+	return outcome, explainEnd(err)
+}
+
+// SubmitOutcome is Outcome for a submission.
+func (c Client) SubmitOutcome(ctx context.Context, workflowID, runID string) (wire.SubmitOutcome, error) {
+	var outcome wire.SubmitOutcome
+	err := c.GetWorkflow(ctx, workflowID, runID).Get(ctx, &outcome)
+	if errors.As(err, new(*temporal.TerminatedError)) {
+		return outcome, hinted(errors.New("the workflow was terminated from outside and has no outcome"),
+			"whether a job was submitted is in its audit and history")
+	}
+	return outcome, explainEnd(err)
+}
+
+func explainEnd(err error) error {
 	var application *temporal.ApplicationError
 	switch {
 	case err == nil:
-		return outcome, nil
+		return nil
 	case errors.As(err, &application) && application.Type() == wire.ErrorInvalidSpec:
-		return outcome, hinted(errors.New(application.Message()), "nothing was sent to the provider; correct the spec and start again")
+		return hinted(errors.New(application.Message()), "nothing was sent to the provider; correct the spec and start again")
 	case errors.As(err, new(*temporal.CanceledError)):
-		return outcome, errors.New("the workflow was cancelled before the wait began; nothing was sent to the provider")
-	case errors.As(err, new(*temporal.TerminatedError)):
-		return outcome, hinted(errors.New("the workflow was terminated from outside and has no outcome"),
-			"to wait for this job again, set reopens in the spec, with run_id "+runID)
+		return errors.New("the workflow was cancelled before the wait began; nothing was sent to the provider")
 	default:
-		return outcome, fmt.Errorf("the workflow has no outcome: %w", err)
+		return fmt.Errorf("the workflow has no outcome: %w", err)
 	}
 }
 
