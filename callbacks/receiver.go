@@ -171,18 +171,27 @@ func (r *Receiver) refuse(w http.ResponseWriter, status int, name, kind string) 
 	w.WriteHeader(status)
 }
 
-// receive answers everything that is signed alike, whether there is such a wait or not.
+// receive answers everything that is signed alike, whether there is such a wait or not, and everything else as if every endpoint
+// were there.
 func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
 	at, ok := r.endpoints[request.PathValue("endpoint")]
-	if !ok {
-		r.refuse(w, http.StatusUnauthorized, "", string(forged))
-		return
+	name := ""
+	if ok {
+		name = at.Name
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, int64(r.limits.MaxBodyBytes)))
-	if err != nil {
-		r.refuseUnread(w, at.Name, err)
-		return
+	switch {
+	case err != nil:
+		r.refuseUnread(w, name, err)
+	case !ok:
+		r.refuse(w, http.StatusUnauthorized, name, string(forged))
+	default:
+		r.look(w, request, at, body)
 	}
+}
+
+// look checks a webhook that has arrived whole, and passes it on.
+func (r *Receiver) look(w http.ResponseWriter, request *http.Request, at *endpoint, body []byte) {
 	secrets, err := at.secrets.current(request.Context(), r.now())
 	if err != nil {
 		r.say(request.Context(), slog.LevelWarn, at.Name, "a secret of a callback cannot be read; those from before are used", "cause", err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -194,6 +196,12 @@ func TestAnswersTellNothing(t *testing.T) {
 	forged.Header.Set("Webhook-Signature", "v1,"+base64Of(sha256Of([]byte("another key"), "x")))
 	require.Equal(t, http.StatusUnauthorized, s.send(forged))
 	require.Equal(t, http.StatusUnauthorized, s.send(webhook("/callbacks/elsewhere", "msg_1", `{"id":"j-1"}`)))
+	for _, path := range []string{"/callbacks/here", "/callbacks/elsewhere"} {
+		large := webhook(path, "msg_1", strings.Repeat("x", statetables.MaxBodyBytes+1))
+		require.Equal(t, http.StatusRequestEntityTooLarge, s.send(large), path)
+		cut := httptest.NewRequestWithContext(context.Background(), http.MethodPost, path, iotest.ErrReader(io.ErrUnexpectedEOF))
+		require.Equal(t, http.StatusBadRequest, s.send(cut), path)
+	}
 	require.Empty(t, s.nudged())
 	require.Equal(t, http.StatusNoContent, s.send(webhook("/callbacks/here", "msg_1", `{"id":"nobody waits"}`)))
 	require.Equal(t, http.StatusNoContent, s.send(webhook("/callbacks/here", "msg_2", `not json`)))
@@ -260,6 +268,25 @@ func TestSeveralSecrets(t *testing.T) {
 	s := receiving(t, own(t, plain), at)
 	require.Equal(t, http.StatusNoContent, s.send(webhook("/callbacks/here", "a", `{"id":"j-1"}`)))
 	require.Len(t, s.nudged(), 1)
+}
+
+// Who hangs up does not keep a replaced secret good: secrets are read for everybody.
+func TestSecretsAreReadForAll(t *testing.T) {
+	t.Parallel()
+	value := secret
+	at := acme("here")
+	at.Secrets = []callbacks.Secret{func(ctx context.Context) (activities.Secret, error) {
+		if ctx.Err() != nil {
+			return activities.Secret{}, ctx.Err()
+		}
+		return activities.NewSecret(value)
+	}}
+	s := receiving(t, own(t, plain), at)
+	value = "whsec_" + strings.Repeat("A", 32)
+	gone, hangUp := context.WithCancel(context.Background())
+	hangUp()
+	require.Equal(t, http.StatusUnauthorized, s.send(webhook("/callbacks/here", "a", `{"id":"j-1"}`).WithContext(gone)))
+	require.Equal(t, http.StatusUnauthorized, s.send(webhook("/callbacks/here", "b", `{"id":"j-1"}`)))
 }
 
 // The job and the account may stand in the webhook's URL and body; another account than the endpoint's is passed over.

@@ -10,6 +10,9 @@ import (
 // secretsFor is how long secrets are taken as they were read: a flood must not read files.
 const secretsFor = 10 * time.Second
 
+// secretsWithin is how long reading them may take: who sends webhooks meanwhile waits for it.
+const secretsWithin = 5 * time.Second
+
 // secrets are those of one endpoint, as they were read last.
 type secrets struct {
 	from   []Secret
@@ -36,13 +39,16 @@ func (s *secrets) read(ctx context.Context) ([]string, error) {
 	return values, nil
 }
 
-// current are the secrets of now. Where they cannot be read, it is those from before, and the error.
+// current are the secrets of now. Where they cannot be read, it is those from before, and the error. They are read for all who
+// send webhooks: one who hangs up must not keep them from being read, or a secret that was replaced would stay good.
 func (s *secrets) current(ctx context.Context, now time.Time) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now.Sub(s.readAt) < secretsFor {
 		return s.values, nil
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), secretsWithin)
+	defer cancel()
 	values, err := s.read(ctx)
 	s.readAt = now
 	if err != nil {
