@@ -6,8 +6,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,8 +37,21 @@ func nexusService(acts *activities.Activities) *nexus.Service {
 type call struct {
 	workflow string
 	start    client.StartWorkflowOptions
-	// owner is who has the workflow id; same says that it is this very operation, made before.
-	owner func(ctx context.Context, c client.Client, runID string) (owner wire.AlreadyOwned, same bool, err error)
+	// owner is who has the workflow id; same says that it is this very operation, made before. why says so to who is refused; it
+	// wraps errUnread where that cannot be known for the moment.
+	owner func(ctx context.Context, c client.Client, runID string) (owner wire.AlreadyOwned, same bool, why error)
+	// reopens is the run after whose end somebody wants to wait anew; empty otherwise.
+	reopens string
+}
+
+// errUnread says that the server did not tell who the owner is, and may when it is asked again.
+var errUnread = errors.New("the owner cannot be looked up at the moment")
+
+// unread reports a failure that says nothing of the owner.
+func unread(err error) bool {
+	var answered serviceerror.ServiceError
+	return errors.As(err, &answered) && !errors.As(err, new(*serviceerror.NotFound)) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // workflowOperation is an operation that ends when its workflow does. A call of what is under way, or has ended, is that very
@@ -92,13 +107,42 @@ func readAwait(data []byte) (call, error) {
 			StaticSummary:         summary(spec),
 		},
 		owner: func(ctx context.Context, c client.Client, runID string) (wire.AlreadyOwned, bool, error) {
-			owner := owned(ctx, c, spec, runID, StartOptions{})
-			return wire.AlreadyOwned{
-				Owner:  wire.Owner{WorkflowID: owner.WorkflowID, RunID: owner.RunID, OperationID: owner.OperationID},
-				Closed: owner.Closed, Fingerprint: string(owner.Fingerprint),
-			}, owner.OperationID == spec.OperationID && owner.Fingerprint != FingerprintDifferent, owner
+			return awaited(ctx, c, spec, runID)
 		},
+		reopens: reopened(spec),
 	}, err
+}
+
+func reopened(spec wire.Spec) string {
+	if spec.Reopens == nil {
+		return ""
+	}
+	return spec.Reopens.RunID
+}
+
+// awaited describes who waits for a job.
+func awaited(ctx context.Context, c client.Client, spec wire.Spec, runID string) (wire.AlreadyOwned, bool, error) {
+	owner, theirs, err := ownerOf(ctx, c, spec, runID, StartOptions{})
+	found := wire.AlreadyOwned{
+		Owner:  wire.Owner{WorkflowID: owner.WorkflowID, RunID: owner.RunID, OperationID: owner.OperationID},
+		Closed: owner.Closed, Fingerprint: string(owner.Fingerprint),
+	}
+	switch {
+	case unread(err):
+		return found, false, fmt.Errorf("%w: %w", errUnread, err)
+	case owner.OperationID != spec.OperationID || owner.Fingerprint == FingerprintDifferent:
+		return found, false, owner
+	case !sameJob(spec, theirs):
+		return found, false, fmt.Errorf("%w; its params, status_url, expected_states or accept_partial are others", owner)
+	default:
+		return found, true, owner
+	}
+}
+
+// sameJob compares what two specs of one operation wait for, and not how long or how often (R47).
+func sameJob(a, b wire.Spec) bool {
+	return a.StatusURL == b.StatusURL && maps.Equal(a.Params, b.Params) && a.AcceptPartial == b.AcceptPartial &&
+		slices.Equal(slices.Sorted(slices.Values(a.ExpectedStates)), slices.Sorted(slices.Values(b.ExpectedStates)))
 }
 
 func newSubmitOperation(acts *activities.Activities) *workflowOperation[wire.SubmitOutcome] {
@@ -118,31 +162,34 @@ func readSubmit(data []byte) (call, error) {
 			ID: id, WorkflowIDReusePolicy: submitReusePolicy, Memo: submitMemo(spec), StaticSummary: submitSummary(spec),
 		},
 		owner: func(ctx context.Context, c client.Client, runID string) (wire.AlreadyOwned, bool, error) {
-			found := submitted(ctx, c, spec, id, runID)
+			found, err := submitted(ctx, c, spec, id, runID)
+			if unread(err) {
+				return found, false, fmt.Errorf("%w: %w", errUnread, err)
+			}
 			return found, found.Fingerprint == string(FingerprintSame), &AlreadySubmittedError{WorkflowID: id, RunID: runID}
 		},
 	}, err
 }
 
-// submitted describes who has a submission_id, as far as that can be found out.
-func submitted(ctx context.Context, c client.Client, spec wire.SubmitSpec, id, runID string) wire.AlreadyOwned {
+// submitted describes who has a submission_id, as far as that can be found out. The error is why its spec cannot be read.
+func submitted(ctx context.Context, c client.Client, spec wire.SubmitSpec, id, runID string) (wire.AlreadyOwned, error) {
 	found := wire.AlreadyOwned{Owner: wire.Owner{WorkflowID: id, RunID: runID}, Fingerprint: string(FingerprintUnknown)}
 	if described, err := c.DescribeWorkflow(ctx, id, runID); err == nil {
 		found.Closed = described.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 	}
 	data, err := inputOf(ctx, c, id, runID, nil)
 	if err != nil {
-		return found
+		return found, err
 	}
 	theirs, err := wire.DecodeSubmitSpec(data)
 	if err != nil {
-		return found
+		return found, err
 	}
 	found.OperationID, found.Fingerprint = theirs.SubmissionID, string(FingerprintDifferent)
 	if sameSubmission(spec, theirs) {
 		found.Fingerprint = string(FingerprintSame)
 	}
-	return found
+	return found, nil
 }
 
 // sameSubmission compares what two specs submit, numbers by their digits.
@@ -168,7 +215,7 @@ func (o *workflowOperation[O]) Start(
 	ctx context.Context, input converter.RawValue, options nexus.StartOperationOptions,
 ) (nexus.HandlerStartOperationResult[O], error) {
 	if err := o.check(ctx, input.Payload().GetData()); err != nil {
-		return nil, refused(err)
+		return o.unrunnable(ctx, input, options, refused(err))
 	}
 	call, err := o.read(input.Payload().GetData())
 	if err != nil {
@@ -182,6 +229,8 @@ func (o *workflowOperation[O]) Start(
 		}
 		owner, same, why := call.owner(ctx, temporalnexus.GetClient(ctx), already.RunId)
 		switch {
+		case errors.Is(why, errUnread):
+			return nil, why
 		case !same:
 			return nil, badRequest(why.Error(), temporal.NewNonRetryableApplicationError(why.Error(), wire.ErrorAlreadyOwned, nil, owner))
 		case owner.Closed:
@@ -190,6 +239,49 @@ func (o *workflowOperation[O]) Start(
 		begun, err = o.joins.Start(ctx, input, options)
 	}
 	return begun, err
+}
+
+// unrunnable refuses what cannot be run, unless it is an operation that was made before, when it could be: a deadline that has passed
+// since, or a credential that is gone, does not part a caller from the end of what it began.
+func (o *workflowOperation[O]) unrunnable(
+	ctx context.Context, input converter.RawValue, options nexus.StartOperationOptions, refusal error,
+) (nexus.HandlerStartOperationResult[O], error) {
+	call, err := o.read(input.Payload().GetData())
+	if err != nil {
+		return nil, refusal
+	}
+	owner, same, err := call.madeBefore(ctx, temporalnexus.GetClient(ctx))
+	switch {
+	case err != nil:
+		return nil, err
+	case !same:
+		return nil, refusal
+	case !owner.Closed:
+		return o.joins.Start(ctx, input, options)
+	}
+	result, err := ended[O](ctx, owner)
+	if errors.As(err, new(*temporal.WorkflowExecutionError)) { // it could never be run
+		return nil, refusal
+	}
+	return result, err
+}
+
+// madeBefore finds the operation where it was made before. To wait anew is another one than the wait that it reopens.
+func (c call) madeBefore(ctx context.Context, in client.Client) (wire.AlreadyOwned, bool, error) {
+	latest, err := in.DescribeWorkflow(ctx, c.start.ID, "")
+	switch {
+	case errors.As(err, new(*serviceerror.NotFound)):
+		return wire.AlreadyOwned{}, false, nil
+	case err != nil:
+		return wire.AlreadyOwned{}, false, fmt.Errorf("%w: %w", errUnread, err)
+	case latest.WorkflowExecution.RunID == c.reopens:
+		return wire.AlreadyOwned{}, false, nil
+	}
+	owner, same, why := c.owner(ctx, in, latest.WorkflowExecution.RunID)
+	if errors.Is(why, errUnread) {
+		return owner, false, why
+	}
+	return owner, same, nil
 }
 
 // ended is the outcome of this operation, which was made before.

@@ -105,6 +105,12 @@ func (e *AlreadyOwnedError) Error() string {
 // owned describes the owner of a job after a start was refused. What cannot be found out stays empty: the refusal stands
 // anyway.
 func owned(ctx context.Context, c client.Client, spec wire.Spec, runID string, options StartOptions) *AlreadyOwnedError {
+	found, _, _ := ownerOf(ctx, c, spec, runID, options)
+	return found
+}
+
+// ownerOf is the owner of a job and its spec. The error is why the spec cannot be read.
+func ownerOf(ctx context.Context, c client.Client, spec wire.Spec, runID string, options StartOptions) (*AlreadyOwnedError, wire.Spec, error) {
 	id := wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID)
 	found := &AlreadyOwnedError{WorkflowID: id, RunID: runID, Fingerprint: FingerprintUnknown}
 	if described, err := c.DescribeWorkflow(ctx, id, runID); err == nil {
@@ -112,7 +118,7 @@ func owned(ctx context.Context, c client.Client, spec wire.Spec, runID string, o
 	}
 	owner, err := specOf(ctx, c, id, runID, options.DataConverter)
 	if err != nil {
-		return found
+		return found, wire.Spec{}, err
 	}
 	found.OperationID = owner.OperationID
 	switch mine, theirs := spec.RequestFingerprint, owner.RequestFingerprint; {
@@ -122,7 +128,7 @@ func owned(ctx context.Context, c client.Client, spec wire.Spec, runID string, o
 	default:
 		found.Fingerprint = FingerprintDifferent
 	}
-	return found
+	return found, owner, nil
 }
 
 // specOf reads the spec of a run from its first event, which needs no worker.

@@ -27,6 +27,7 @@ func TestNexusAwait(t *testing.T) {
 		"refused by the wait":  nexusRefusedLater,
 		"another owner":        nexusAnotherOwner,
 		"the same again":       nexusTheSameAgain,
+		"the same too late":    nexusTooLate,
 		"cancel":               nexusCancel,
 		"no such operation":    nexusNoSuchOperation,
 		"another's submission": nexusOtherSubmission,
@@ -144,7 +145,31 @@ func nexusTheSameAgain(t *testing.T, c *caller, job string) {
 	require.Equal(t, "succeeded", ended["status"])
 	require.Equal(t, ended, c.answer(t, second))
 	require.Equal(t, ended, c.answer(t, c.call(t, "await", c.plainSpec(job))))
+	past := butWith(c.plainSpec(job), "deadline_at", time.Now().Add(-time.Hour).UTC().Format(time.RFC3339))
+	require.Equal(t, ended, c.answer(t, c.call(t, "await", past)), "the deadline has passed since it was made")
+	owner := nexusOwner(t, c.call(t, "await", butWith(c.plainSpec(job), "accept_partial", true)))
+	require.Equal(t, "op-"+job, owner.OperationID)
+	_, application := refusal(t, c.call(t, "await", butWith(past, "operation_id", "another")))
+	require.Equal(t, wire.ErrorInvalidSpec, application.Type())
+	_, application = refusal(t, c.call(t, "await", butWith(past, "reopens", map[string]any{"run_id": owner.RunID, "decided_by": "ana@example.com", "comment": "again"})))
+	require.Equal(t, wire.ErrorInvalidSpec, application.Type())
 	require.Len(t, c.Provider.Log(job), 2, "somebody asked twice")
+	c.replayed(t, job)
+}
+
+// A call that is repeated after its deadline, while people are asked say, joins the wait that runs.
+func nexusTooLate(t *testing.T, c *caller, job string) {
+	t.Helper()
+	require.NoError(t, c.Provider.Set(job, waittest.Script(waittest.State("running").Held(), result(job))))
+	first := c.call(t, "await", c.plainSpec(job))
+	_, err := c.Provider.AwaitRequests(within(t), job, 1)
+	require.NoError(t, err)
+	second := c.call(t, "await", butWith(c.plainSpec(job), "deadline_at", time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)))
+	c.begun(t, second)
+	require.Equal(t, 1, c.Provider.Release(job))
+	ended := c.answer(t, first)
+	require.Equal(t, "succeeded", ended["status"])
+	require.Equal(t, ended, c.answer(t, second))
 	c.replayed(t, job)
 }
 
