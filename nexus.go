@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nexus-rpc/sdk-go/nexus"
+	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
@@ -214,6 +215,7 @@ const joinAttempts = 3
 func (o *workflowOperation[O]) Start(
 	ctx context.Context, input converter.RawValue, options nexus.StartOperationOptions,
 ) (nexus.HandlerStartOperationResult[O], error) {
+	input = bare(input)
 	if err := o.check(ctx, input.Payload().GetData()); err != nil {
 		return o.unrunnable(ctx, input, options, refused(err))
 	}
@@ -239,6 +241,13 @@ func (o *workflowOperation[O]) Start(
 		begun, err = o.joins.Start(ctx, input, options)
 	}
 	return begun, err
+}
+
+// bare is the input without the metadata that a caller put around it, which nothing bounds and which every run would carry along.
+func bare(input converter.RawValue) converter.RawValue {
+	return converter.NewRawValue(&commonpb.Payload{
+		Metadata: map[string][]byte{converter.MetadataEncoding: []byte(converter.MetadataEncodingJSON)}, Data: input.Payload().GetData(),
+	})
 }
 
 // unrunnable refuses what cannot be run, unless it is an operation that was made before, when it could be: a deadline that has passed

@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 
 	"github.com/jobwait/jobwait/wire"
 )
@@ -92,4 +94,12 @@ func TestSameJob(t *testing.T) {
 			require.Equal(t, test.same, sameJob(spec(func(*wire.Spec) {}), spec(test.change)))
 		})
 	}
+}
+
+// What a caller puts around its input reaches no history.
+func TestNexusInputIsBare(t *testing.T) {
+	t.Parallel()
+	given := &commonpb.Payload{Metadata: map[string][]byte{"encoding": []byte("binary/plain"), "note": make([]byte, 1<<20)}, Data: []byte(`{}`)}
+	require.Equal(t, &commonpb.Payload{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: []byte(`{}`)}, bare(converter.NewRawValue(given)).Payload())
+	require.Empty(t, bare(converter.RawValue{}).Payload().GetData())
 }

@@ -80,10 +80,21 @@ func resumeMark(header http.Header) string {
 	if tag := header.Get("ETag"); strings.HasPrefix(tag, `"`) {
 		return tag
 	}
-	if header.Get("ETag") == "" && header.Get("Accept-Ranges") == "bytes" {
+	if header.Get("ETag") == "" && header.Get("Accept-Ranges") == "bytes" && settled(header) {
 		return header.Get("Last-Modified")
 	}
 	return ""
+}
+
+// settled reports a time of the last change that another change would not have left as it is (RFC 9110 8.8.2.2): it tells whole
+// seconds, and the answer is at least one younger.
+func settled(header http.Header) bool {
+	changed, err := http.ParseTime(header.Get("Last-Modified"))
+	if err != nil {
+		return false
+	}
+	sent, err := http.ParseTime(header.Get("Date"))
+	return err == nil && sent.Sub(changed) >= time.Second
 }
 
 func (d *download) header(name string) string { return d.answer.Header.Get(name) }
@@ -231,12 +242,22 @@ func (d *download) continues() bool {
 	if d.answer.StatusCode != http.StatusPartialContent || d.done.Load() == 0 {
 		return false
 	}
-	if resumeMark(d.answer.Header) != d.mark { // who does not heed If-Range sends the rest of something else
+	if !d.sameResult() {
 		return false
 	}
 	from, total, ok := strings.Cut(strings.TrimPrefix(d.header("Content-Range"), "bytes "), "/")
 	first, _, _ := strings.Cut(from, "-")
 	return ok && first == strconv.FormatInt(d.done.Load(), 10) && (d.total < 0 || total == strconv.FormatInt(d.total, 10) || total == "*")
+}
+
+// sameResult holds a rest against the beginning, because not everybody heeds If-Range. A rest has the entity tag again; the time of
+// the last change it may leave out (RFC 9110 15.3.7).
+func (d *download) sameResult() bool {
+	if strings.HasPrefix(d.mark, `"`) {
+		return d.header("ETag") == d.mark
+	}
+	changed := d.header("Last-Modified")
+	return changed == "" || changed == d.mark
 }
 
 func (d *download) retryAfter() time.Duration {

@@ -188,10 +188,40 @@ func TestFetchIsTakenUpWhereItBroke(t *testing.T) {
 	}
 }
 
+// dated is an answer without a tag, of something that changed some time before.
+func dated(before time.Duration) func(http.Header) {
+	at := time.Now()
+	return func(header http.Header) {
+		header.Set("Date", at.UTC().Format(http.TimeFormat))
+		header.Set("Last-Modified", at.Add(-before).UTC().Format(http.TimeFormat))
+		header.Set("Accept-Ranges", "bytes")
+	}
+}
+
+// The time of the last change is a mark as well, which a rest need not repeat.
+func TestFetchIsTakenUpByDate(t *testing.T) {
+	t.Parallel()
+	f := newFetcher(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Range") == "" {
+			breaking(300_000, 1, dated(time.Minute))(w, r)
+			return
+		}
+		var from int
+		_, _ = fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from)
+		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(export)-1, len(export)))
+		w.WriteHeader(http.StatusPartialContent)
+		_, _ = w.Write(export[from:])
+	})
+	outcome := f.ended(nil)
+	require.Equal(t, digestOf(export), outcome.SHA256)
+	require.Equal(t, 1, outcome.Resumed)
+	require.NotEmpty(t, f.saw()[1].Header.Get("If-Range"))
+}
+
 // What cannot be taken up again begins anew with the next attempt, and nothing of it stays.
 func TestFetchThatCannotBeTakenUp(t *testing.T) {
 	t.Parallel()
-	versions, named := atomic.Int64{}, atomic.Bool{}
+	versions, named, dateKnown := atomic.Int64{}, atomic.Bool{}, atomic.Bool{}
 	for name, test := range map[string]struct {
 		handler http.HandlerFunc
 		detail  string
@@ -202,6 +232,13 @@ func TestFetchThatCannotBeTakenUp(t *testing.T) {
 			h.Set("ETag", `W/"v1"`)
 			h.Set("Accept-Ranges", "bytes")
 		}), wire.TransportReset, 1},
+		"changed in this second": {breaking(1000, 1, dated(0)), wire.TransportReset, 1},
+		"changed since, and If-Range is not heeded": {breaking(1000, 2, func(h http.Header) {
+			dated(time.Hour)(h)
+			if !dateKnown.CompareAndSwap(false, true) {
+				dated(time.Minute)(h)
+			}
+		}), "the result changed, or cannot be taken up again", 2},
 		"changed meanwhile": {breaking(1000, 1, func(h http.Header) {
 			h.Set("ETag", fmt.Sprintf(`"v%d"`, versions.Add(1)))
 		}), "the result changed, or cannot be taken up again", 2},
