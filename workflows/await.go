@@ -182,6 +182,7 @@ func (a *await) takeIn() {
 		a.request, a.took = nil, nil
 		took(request)
 	}
+	a.takeStart()
 	a.takeFollowed()
 	a.takeNotices()
 	a.alarm.takeFired()
@@ -211,7 +212,7 @@ func (a *await) arrived() bool {
 	switch {
 	case a.inbox.waiting(), a.alarm.fired():
 		return true
-	case a.request != nil && a.request.IsReady(), a.followedReady():
+	case a.request != nil && a.request.IsReady(), a.followedReady(), a.startReady():
 		return true
 	case a.root.Err() != nil && !a.op.Stopping():
 		return true
@@ -222,7 +223,7 @@ func (a *await) arrived() bool {
 
 // runIsLong reports whether the next run should go on, at a moment when nothing is lost or repeated by it.
 func (a *await) runIsLong() bool {
-	if a.op.InFlight() || a.op.Stopping() {
+	if a.op.InFlight() || a.op.Stopping() || a.starting() {
 		return false
 	}
 	polls := a.op.StatusRequestsUsed() - a.requestsBefore

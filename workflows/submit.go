@@ -103,6 +103,8 @@ type followed struct {
 	future workflow.Future
 	took   func(workflow.Future)
 	stop   workflow.CancelFunc
+	// started is ready when the server has started the child, or will not; nil: that is known, or there is none to start.
+	started workflow.Future
 }
 
 // awaitSubmitted starts the wait for the job as a child that owns the job by its id, and goes on when this workflow ends.
@@ -118,9 +120,23 @@ func (a *await) awaitSubmitted(command operation.AwaitSubmitted) {
 		Memo:                  map[string]any{wire.MemoOperationID: spec.OperationID},
 		StaticSummary:         "wait for what was submitted",
 	})
+	child := workflow.ExecuteChildWorkflow(ctx, wire.WorkflowAwaitJob, spec)
 	a.followed = &followed{
-		future: workflow.ExecuteChildWorkflow(ctx, wire.WorkflowAwaitJob, spec), stop: stop,
+		future: child, stop: stop, started: child.GetChildWorkflowExecution(),
 		took: func(future workflow.Future) { a.childEnded(future, id) },
+	}
+}
+
+// starting reports whether the server has not started the job's wait yet. A run that ends by then takes it along, abandoned or
+// not: the server starts no child of a run that is over.
+func (a *await) starting() bool { return a.followed != nil && a.followed.started != nil }
+
+func (a *await) startReady() bool { return a.starting() && a.followed.started.IsReady() }
+
+// takeStart lets a run continue that waited for the start of the child.
+func (a *await) takeStart() {
+	if a.startReady() {
+		a.followed.started = nil
 	}
 }
 

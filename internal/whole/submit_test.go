@@ -45,10 +45,15 @@ type submitting struct {
 // newSubmitting makes one for the table's provider, which takes submissions by the script.
 func newSubmitting(t *testing.T, provider string, script waittest.SubmitScript) *submitting {
 	t.Helper()
+	return newSubmittingAt(t, shared, provider, script)
+}
+
+func newSubmittingAt(t *testing.T, at *bed.Bed, provider string, script waittest.SubmitScript) *submitting {
+	t.Helper()
 	own, err := waittest.NewProvider(waittest.ProviderOptions{Key: bed.Key, Script: waittest.ProviderScript{Submit: &script}})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = own.Close() })
-	seen := *shared
+	seen := *at
 	seen.Provider = own
 	name := afresh(strings.ToLower(strings.NewReplacer("/", "-", " ", "-", "_", "-", ",", "").Replace(t.Name())))
 	_, port, _ := strings.Cut(own.Address(), ":")
@@ -374,4 +379,23 @@ func TestSubmissionOverRuns(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, waittest.ReplayStrictly(history, waittest.ReplayOptions{}))
 	}
+}
+
+// A run that becomes long just as the job is taken continues only when the job's wait has started: the server starts no child of
+// a run that is over, and the job would have nobody who waits for it.
+func TestSubmissionContinuesAsTheJobIsTaken(t *testing.T) {
+	t.Parallel()
+	s := newSubmittingAt(t, restless, "demo-export", waittest.SubmitScript{
+		Job: finished(), Steps: []waittest.SubmitStep{{NoJob: true, Answer: waittest.Step{Status: 429}}, {}},
+	})
+	s.crew.start()
+	s.begin()
+	first := s.run.GetRunID()
+	outcome := s.outcome()
+	require.Equal(t, wire.StatusSucceeded, outcome.Status)
+	require.Len(t, s.provider.Submissions(), 1)
+	require.NotEmpty(t, outcome.WaitWorkflowID)
+	described, err := s.bed.Client.DescribeWorkflowExecution(s.ctx, s.run.GetID(), "")
+	require.NoError(t, err)
+	require.NotEqual(t, first, described.GetWorkflowExecutionInfo().GetExecution().GetRunId(), "it did not continue")
 }
