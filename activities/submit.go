@@ -115,11 +115,14 @@ func (r *response) submission(table *statetables.Table, request wire.SubmitReque
 }
 
 // AwaitOwner waits for the outcome of the workflow that owns a job, by asking the Temporal server. It is repeated until the
-// owner has ended.
+// owner has ended, or is known no more.
 func (a *Activities) AwaitOwner(ctx context.Context, request wire.OwnerRequest) (wire.OwnerResult, error) {
 	client := activity.GetClient(ctx)
 	described, err := client.DescribeWorkflow(ctx, request.WorkflowID, "")
-	if err != nil {
+	switch {
+	case gone(err, activity.GetInfo(ctx).Attempt):
+		return wire.OwnerResult{Owner: wire.Owner{WorkflowID: request.WorkflowID}}, nil
+	case err != nil:
 		return wire.OwnerResult{}, fmt.Errorf("looking at %q: %w", request.WorkflowID, err)
 	}
 	result := wire.OwnerResult{Owner: wire.Owner{

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 )
@@ -30,6 +31,15 @@ func heartbeat(ctx context.Context) (stop func()) {
 		}
 	}()
 	return func() { close(done) }
+}
+
+// ownerAttempts is how often an owner that is not found is looked for: some minutes, for one that is only about to start.
+const ownerAttempts = 10
+
+// gone reports whether the server knows the owner no more: it was deleted, or has ended longer ago than a namespace remembers.
+// Nothing would ever end the looking for it.
+func gone(err error, attempt int32) bool {
+	return attempt >= ownerAttempts && errors.As(err, new(*serviceerror.NotFound))
 }
 
 // ended reports whether the error says that a workflow has ended without a result.

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
 
 	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/wire"
@@ -91,4 +93,15 @@ func TestSubmissionWhoseKeyHasMoved(t *testing.T) {
 			require.Empty(t, keys, "it was sent")
 		})
 	}
+}
+
+// An owner that the server knows no more is not looked for for ever; one that may be about to start is.
+func TestOwnerThatIsGone(t *testing.T) {
+	t.Parallel()
+	missing := fmt.Errorf("asking: %w", serviceerror.NewNotFound("workflow not found"))
+	require.False(t, gone(missing, 1))
+	require.True(t, gone(missing, ownerAttempts))
+	require.False(t, gone(serviceerror.NewUnavailable("down"), ownerAttempts), "the server did not say so")
+	require.False(t, gone(serviceerror.NewNamespaceNotFound("default"), ownerAttempts), "that says nothing of the owner")
+	require.False(t, gone(nil, ownerAttempts))
 }

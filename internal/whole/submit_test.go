@@ -395,7 +395,7 @@ func TestSubmissionContinuesAsTheJobIsTaken(t *testing.T) {
 	require.Equal(t, wire.StatusSucceeded, outcome.Status)
 	require.Len(t, s.provider.Submissions(), 1)
 	require.NotEmpty(t, outcome.WaitWorkflowID)
-	described, err := s.bed.Client.DescribeWorkflowExecution(s.ctx, s.run.GetID(), "")
+	described, err := s.bed.Client.DescribeWorkflow(s.ctx, s.run.GetID(), "")
 	require.NoError(t, err)
-	require.NotEqual(t, first, described.GetWorkflowExecutionInfo().GetExecution().GetRunId(), "it did not continue")
+	require.NotEqual(t, first, described.WorkflowExecution.RunID, "it did not continue")
 }
