@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -344,7 +345,7 @@ func (r *reader) submittedJob(key, sentTo string) (job *wire.SubmittedJob, why s
 	if job.ProviderJobID == "" && s.idempotency == wire.IdempotencyClientID {
 		job.ProviderJobID = key
 	}
-	if n := len([]rune(job.ProviderJobID)); n == 0 || n > 256 {
+	if n := utf8.RuneCountInString(job.ProviderJobID); n == 0 || n > 256 || !utf8.ValidString(job.ProviderJobID) {
 		return nil, wire.DetailNoJobID
 	}
 	for name, from := range s.params {
