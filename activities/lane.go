@@ -101,7 +101,7 @@ func (s *stay) ticket(now time.Time) lanes.Ticket {
 	}
 	ticket := lanes.Ticket{Slot: s.local(now, *s.held.Slot), Times: s.held.Times}
 	if s.held.NotBefore != nil {
-		ticket.NotBefore = s.local(now, *s.held.NotBefore)
+		ticket.NotBefore, ticket.Held = s.local(now, *s.held.NotBefore), lanes.Cause(s.held.Cause)
 	}
 	return ticket
 }

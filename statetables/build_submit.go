@@ -32,7 +32,7 @@ func (b *builder) buildSubmit() {
 	case written.Request == nil && (written.Answer != nil || len(written.Examples) > 0):
 		b.fail("submit", "submit: answer and examples belong to a request; write request: {method: POST, url: ...}, or remove them")
 	case written.Request != nil && written.Answer == nil:
-		b.fail("submit.request", "submit: a request needs an answer; write how it is read: answer: {accepted: [201], job_id: body.id}")
+		b.fail("submit.request", "submit: a request needs an answer; write how it is read: answer: {job_id: body.id}")
 	case written.Request != nil:
 		b.buildSubmitCall(written)
 	}
@@ -108,6 +108,9 @@ func (b *builder) checkSubmitHoles(made *submitCall) {
 
 func (b *builder) buildSubmitAnswer(made *submitCall, written *SubmitAnswerDoc) {
 	made.accepted, made.later, made.exists = written.Accepted, written.Later, written.Exists
+	if made.accepted == nil {
+		made.accepted = slices.DeleteFunc(successByHTTP(), func(code int) bool { return slices.Contains(made.exists, code) })
+	}
 	made.refused = written.Refused
 	if made.refused == nil {
 		made.refused = slices.DeleteFunc(slices.Clone(refusedByHTTP), func(code int) bool {
@@ -143,10 +146,19 @@ func (b *builder) buildSubmitAnswer(made *submitCall, written *SubmitAnswerDoc) 
 	}
 }
 
+// successByHTTP are all codes by which HTTP says that a request was received, understood and accepted.
+func successByHTTP() []int {
+	codes := make([]int, 100)
+	for i := range codes {
+		codes[i] = 200 + i
+	}
+	return codes
+}
+
 // checkSubmitCodes wants each code to have one meaning.
 func (b *builder) checkSubmitCodes(made *submitCall) {
 	if len(made.accepted) == 0 {
-		b.fail("submit.answer", "submit: answer: accepted is missing; write the codes of an answer after which there is a job, like [200, 201]")
+		b.fail("submit.answer.accepted", "submit: answer: accepted is empty; write the codes of an answer after which there is a job, or leave it out for every 2xx")
 	}
 	seen := map[int]string{}
 	for _, group := range []struct {

@@ -267,7 +267,16 @@ func schemaRules() map[string]members {
 			{{"if", whereIdempotency(keyed)}, {"then", members{required("name", "source")}}, {"else", noKey}},
 			{{"if", whereIdempotency([]string{"none"})}, {"then", members{required("source")}}},
 			{{"if", whereIdempotency([]string{"unknown"})}, {"then", members{{"properties", members{{"source", false}}}}}},
+			{{"if", whereIdempotency([]string{"client_id"})}, {"else", members{{"properties", members{
+				{"answer", members{required("job_id")}},
+				{"request", members{{"properties", members{{"url", never(`\{key\}`)}}}}},
+			}}}}},
+			{{"if", members{required("request")}}, {"then", members{
+				required("answer", "examples"), {"properties", members{{"max_length", members{{"not", within(1, leastKeyLength-1)}}}}},
+			}}},
+			{{"if", members{required("answer")}}, {"then", members{required("request")}}},
 		}}},
+		"submit.examples":                      {{"minItems", 1}},
 		"callback":                             {required("job_id", "signature", "source", "examples")},
 		"callback.job_id":                      filledIn,
 		"callback.signature":                   signatureRules(),
@@ -297,7 +306,7 @@ func schemaRules() map[string]members {
 		"submit.request.method":                oneWordOf(submitMethods...),
 		"submit.request.url":                   submittedURL,
 		"submit.request.headers":               {{"propertyNames", headerNames()}},
-		"submit.answer":                        {required("accepted", "source")},
+		"submit.answer":                        {required("source")},
 		"submit.answer.accepted":               {{"minItems", 1}},
 		"submit.answer.accepted[]":             within(200, 499),
 		"submit.answer.refused[]":              within(400, 599),
@@ -326,7 +335,10 @@ func placeOfFacts() members {
 var requestedURL = members{{"pattern", `^(?:https://|http://(?:localhost|127\.[0-9.]+|\[::1\])(?::[0-9]+)?/|\{status_url)[^?#]*$`}}
 
 // submittedURL is requestedURL where no URL was handed out yet, and a param may stand for the port of a loopback address.
-var submittedURL = members{{"pattern", `^(?:https://|http://(?:localhost|127\.[0-9.]+|\[::1\])(?::(?:[0-9]+|\{params\.[a-z0-9_]+\}))?/)[^?#]*$`}}
+var submittedURL = members{{"pattern", `^(?:https://|http://(?:localhost|127\.[0-9.]+|\[::1\])(?::(?:[0-9]+|\{params\.[a-z0-9_]+\}))?/)[^?#]*$`}, {"not", members{{"pattern", `\{(?:job_id|status_url)`}}}}
+
+// never forbids a pattern.
+func never(pattern string) members { return members{{"not", members{{"pattern", pattern}}}} }
 
 // aboutTheJob are the codes that may be given a meaning.
 var aboutTheJob = members{

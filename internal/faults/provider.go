@@ -94,7 +94,7 @@ func remaining(jobs map[string]waittest.JobScript, requests []check.Request) map
 			script.Steps = afterOne(script.Steps)
 		case waittest.KindCancel:
 			script = afterCancel(script)
-		case waittest.KindOther:
+		case waittest.KindSubmit, waittest.KindOther:
 		}
 		left[request.Job] = script
 	}

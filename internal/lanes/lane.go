@@ -48,8 +48,9 @@ type Ticket struct {
 	// Slot is when it may leave.
 	Slot time.Time
 	// NotBefore is the end of the hold that it was held back by, which no lane shortens: who gets it early, as a process that
-	// was not there, knows of the hold by this alone. Zero: by none.
+	// was not there, knows of the hold by this alone. Zero: by none. Held is the cause of that hold.
 	NotBefore time.Time
+	Held      Cause
 	// Times is how often it was held back.
 	Times int
 }
@@ -136,7 +137,7 @@ func (l *Lane) Ask(now time.Time, r Request) Verdict {
 	case r.Exempt:
 		return l.leave(now)
 	case now.Before(l.hold.until) && r.Ticket.Slot.Before(l.hold.until):
-		r.Ticket.NotBefore = l.hold.until
+		r.Ticket.NotBefore, r.Ticket.Held = l.hold.until, l.hold.cause
 		return l.queue(now, r, l.hold.until, l.hold.cause)
 	case !r.Ticket.none() && !late:
 		return l.atSlot(now, r)
@@ -254,6 +255,9 @@ func (l *Lane) again(now time.Time, r Request, at time.Time, cause Cause) Verdic
 func (l *Lane) comeBack(now time.Time, r Request, cause Cause) Verdict {
 	slot := r.Ticket.Slot
 	left := slot.Sub(now)
+	if now.Before(r.Ticket.NotBefore) {
+		cause = r.Ticket.Held
+	}
 	if r.Slept+left <= longestSleep {
 		return Verdict{Do: Sleep, For: left, Ticket: r.Ticket, Cause: cause, Until: slot}
 	}

@@ -47,7 +47,7 @@ func TestRetryAfterHoldsTheOthersBack(t *testing.T) {
 	first := lane.Ask(at(time.Second), lanes.Request{Wait: "b"})
 	require.Equal(t, lanes.Verdict{
 		Do: lanes.Back, For: until.Sub(at(2 * time.Second)), Cause: lanes.RateLimited, Until: until,
-		Ticket: lanes.Ticket{Slot: until, NotBefore: until, Times: 1},
+		Ticket: lanes.Ticket{Slot: until, NotBefore: until, Held: lanes.RateLimited, Times: 1},
 	}, first)
 	second := lane.Ask(at(2*time.Second), lanes.Request{Wait: "c"})
 	require.Equal(t, until.Add(time.Second/4), second.Ticket.Slot)
@@ -259,6 +259,7 @@ func TestATicketComesTooEarlyToAnotherProcess(t *testing.T) {
 	require.Greater(t, ticket.Slot.Sub(over), 5*time.Second)
 	early := there.Ask(over.Add(-7*time.Second), lanes.Request{Ticket: ticket})
 	require.Equal(t, lanes.Back, early.Do)
+	require.Equal(t, lanes.RateLimited, early.Cause)
 	require.Equal(t, ticket.Slot, early.Ticket.Slot)
 	require.Equal(t, lanes.Back, there.Ask(over.Add(-time.Millisecond), lanes.Request{Ticket: early.Ticket}).Do)
 	require.Equal(t, lanes.Go, there.Ask(over, lanes.Request{Ticket: early.Ticket}).Do)

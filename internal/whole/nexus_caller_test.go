@@ -96,7 +96,7 @@ func (c *caller) plainSpec(job string) map[string]any {
 		"status_url": c.Provider.StatusURL(job), "credential_ref": "demo",
 		"deadline_at":         time.Now().Add(10 * time.Minute).UTC().Format(time.RFC3339),
 		"max_status_requests": 40, "max_transport_failures": 3,
-		"schedule": map[string]any{"base_delay_seconds": 1, "max_delay_seconds": 1, "request_timeout_seconds": 2},
+		"schedule": map[string]any{"base_delay_seconds": 1, "max_delay_seconds": 1, "request_timeout_seconds": 60},
 	}
 }
 

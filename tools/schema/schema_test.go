@@ -66,6 +66,13 @@ var beyond = map[string]string{
 	"callback_reads_otherwise":         "examples",
 	"example_reads_otherwise":          "examples",
 	"examples_that_cannot_be_run":      "examples",
+	"submit_example_reads_otherwise":   "examples",
+	"submit_key_as_credential":         "other places",
+	"submit_accepts_a_refusal":         "other places",
+	"submit_param_unknown":             "other places",
+	"submit_elsewhere":                 "other places",
+	"submit_code_twice":                "other places",
+	"submit_with_a_status_url":         "other places",
 }
 
 // A wrong table is refused where a schema can know it. A new one is either refused, or is listed above with the reason.

@@ -348,6 +348,8 @@ func (c *checker) outcomeAgrees() {
 		if ended && c.outcome.Detail != wire.DetailStateRegressed {
 			c.say(RuleOutcome, "unresolved (%s), although the provider had said %q", c.outcome.Reason, state)
 		}
+	case wire.StatusRefused: // which is for submissions
+		fallthrough
 	default:
 		c.say(RuleOutcome, "status %q", said)
 	}
