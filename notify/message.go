@@ -33,7 +33,7 @@ type message struct {
 func newMessage(n wire.Notification, base, receiver string) message {
 	about := n.Briefing
 	m := message{
-		notification: n, workflowID: wire.WorkflowID(about.Provider, about.Account, about.ProviderJobID),
+		notification: n, workflowID: workflowOf(about),
 		headline: operation.Headline(about),
 	}
 	wait := m.workflowID + "\n" + about.OpenedAt.UTC().Format(time.RFC3339Nano)
@@ -44,6 +44,14 @@ func newMessage(n wire.Notification, base, receiver string) message {
 	}
 	m.text = cut(operation.Message(about)+m.footer(), maxText)
 	return m
+}
+
+// workflowOf is the workflow that a briefing speaks of. A submission has an id of its own: there may be no job yet.
+func workflowOf(about wire.Briefing) string {
+	if about.Submission != nil {
+		return wire.SubmitWorkflowID(about.Provider, about.Account, about.OperationID)
+	}
+	return wire.WorkflowID(about.Provider, about.Account, about.ProviderJobID)
 }
 
 func digest(text string) string {

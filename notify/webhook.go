@@ -78,9 +78,10 @@ type Event struct {
 // EventData is what happened, in words and in typed fields.
 type EventData struct {
 	// ID is the notification's id. The header webhook-id stands for it and is the idempotency key.
-	ID         string `json:"id"`
+	ID string `json:"id"`
+	// WorkflowID is that of the wait, or of the submission where the briefing has one.
 	WorkflowID string `json:"workflow_id"`
-	// URL is the wait's page in the inbox; empty where no inbox is configured.
+	// URL is its page in the inbox; empty where no inbox is configured.
 	URL string `json:"url"`
 	// Text is the message as people read it.
 	Text     string        `json:"text"`
