@@ -74,7 +74,7 @@ func (a *app) tell(told waits.Story) {
 	for _, day := range waits.Days(told.Entries) {
 		_, _ = fmt.Fprintf(a.out, "%s (UTC)\n", waits.Day(day[0]))
 		for _, line := range operation.StoryOf(day) {
-			_, _ = fmt.Fprintln(a.out, line)
+			_, _ = fmt.Fprintln(a.out, cell(line))
 		}
 	}
 	if told.BrokenAt == 0 {

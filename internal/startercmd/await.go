@@ -187,7 +187,7 @@ func (a *app) follow(ctx context.Context, s *server, workflowID, runID, taskQueu
 
 // say tells people something beside the result.
 func (a *app) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(a.err, format+"\n", args...)
+	_, _ = fmt.Fprintln(a.err, plain(fmt.Sprintf(format, args...)))
 }
 
 // live prints a line whenever a wait has changed, and an escalation or a proposal when it opens.

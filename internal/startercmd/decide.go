@@ -226,7 +226,7 @@ func (a *app) decided(reply wire.DecisionReply, flags *decisionFlags) error {
 		return a.printJSON(reply)
 	}
 	_, err := fmt.Fprintf(a.out, "applied: %s by %s (decision %s); now up to %d requests until %s\n",
-		flags.decision.Kind, flags.decision.DecidedBy, reply.DecisionID, reply.MaxStatusRequests, stamp(reply.DeadlineAt))
+		flags.decision.Kind, cell(flags.decision.DecidedBy), cell(reply.DecisionID), reply.MaxStatusRequests, stamp(reply.DeadlineAt))
 	return err
 }
 

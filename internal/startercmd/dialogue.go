@@ -359,6 +359,13 @@ func (d *dialogue) costs(option wire.Option, decision wire.Decision) []string {
 	if option.MaxSeconds > 0 || option.MaxStatusRequests > 0 {
 		lines = d.grantCosts(option, decision)
 	}
+	for _, typed := range [][2]string{
+		{"job", decision.ProviderJobID}, {"URL of its status", decision.StatusURL}, {"credential", decision.CredentialRef},
+	} {
+		if typed[1] != "" {
+			lines = append(lines, fmt.Sprintf("%s: %q", typed[0], typed[1]))
+		}
+	}
 	return append(lines, "comment: "+decision.Comment)
 }
 
@@ -378,11 +385,8 @@ func (d *dialogue) grantCosts(option wire.Option, decision wire.Decision) []stri
 			lines = append(lines, fmt.Sprintf("%d more %s", n, what))
 		}
 	}
-	switch {
-	case decision.RawState != "":
+	if decision.RawState != "" {
 		lines = append(lines, fmt.Sprintf("the state %q means to go on, in this wait alone", decision.RawState))
-	case decision.CredentialRef != "":
-		lines = append(lines, fmt.Sprintf("goes on with the credential %q", decision.CredentialRef))
 	}
 	if decision.PastBusinessDeadline {
 		lines = append(lines, "the business deadline holds no more")
@@ -479,7 +483,7 @@ func (d *dialogue) answer(ctx context.Context) string {
 		}
 		decision, err := wire.DecodeDecision(entry.Decision)
 		if err == nil && decision.EscalationID == d.open.ID {
-			return fmt.Sprintf("%s was faster: %s at %s, %q", decision.DecidedBy, decision.Kind, clock(entry.At), decision.Comment)
+			return fmt.Sprintf("%s was faster: %s at %s, %q", cell(decision.DecidedBy), decision.Kind, clock(entry.At), decision.Comment)
 		}
 	}
 	return ""

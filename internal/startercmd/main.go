@@ -108,10 +108,10 @@ func report(err error, stderr io.Writer) int {
 		return outcome.code
 	}
 	for line := range strings.Lines(err.Error()) { // several faults were joined: one line each
-		_, _ = fmt.Fprintln(stderr, "jobwait: error:", strings.TrimSuffix(line, "\n"))
+		_, _ = fmt.Fprintln(stderr, "jobwait: error:", plain(strings.TrimSuffix(line, "\n")))
 	}
 	if hint := hintOf(err); hint != "" {
-		_, _ = fmt.Fprintln(stderr, "jobwait: hint:", hint)
+		_, _ = fmt.Fprintln(stderr, "jobwait: hint:", plain(hint))
 	}
 	if errors.As(err, new(usageError)) {
 		return exitUsage

@@ -62,12 +62,12 @@ func lastAnswer(seen *wire.Observation) string {
 	return text
 }
 
-// fields writes a table of names and values; rows without a value are left out.
+// fields writes a table of names and values, made plain; rows without a value are left out.
 type fields struct{ rows [][2]string }
 
 func (f *fields) add(name, format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); text != "" {
-		f.rows = append(f.rows, [2]string{name, text})
+		f.rows = append(f.rows, [2]string{name, plain(text)})
 	}
 }
 
@@ -159,7 +159,18 @@ func nudgesText(received int) string {
 // writeTable aligns rows, the first of which is the heading. On a terminal that is too narrow for them, the last column is
 // broken into several lines.
 func writeTable(to io.Writer, rows [][]string) error {
-	return alignRows(to, narrow(rows, width(to)))
+	return alignRows(to, narrow(cells(rows), width(to)))
+}
+
+// cells makes rows plain.
+func cells(rows [][]string) [][]string {
+	out := make([][]string, len(rows))
+	for i, row := range rows {
+		for _, text := range row {
+			out[i] = append(out[i], cell(text))
+		}
+	}
+	return out
 }
 
 func alignRows(to io.Writer, rows [][]string) error {

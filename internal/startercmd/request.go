@@ -111,6 +111,10 @@ func (a *app) requestOf(ctx context.Context, s *server, workflowID string, flags
 		return a.printJSON(reply)
 	}
 	a.say("asked; `%s show %s` shows what people are asked", a.name, reply.ProposalID)
-	_, err = fmt.Fprintln(a.out, reply.ProposalID)
+	id := reply.ProposalID
+	if isTerminal(a.out) { // a program takes it as it is
+		id = cell(id)
+	}
+	_, err = fmt.Fprintln(a.out, id)
 	return err
 }

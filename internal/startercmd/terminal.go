@@ -132,7 +132,9 @@ func (p prompter) line(ctx context.Context, question string) (string, error) {
 	}
 }
 
-func (p prompter) printf(format string, args ...any) { _, _ = fmt.Fprintf(p.out, format, args...) }
+func (p prompter) printf(format string, args ...any) {
+	_, _ = fmt.Fprint(p.out, plain(fmt.Sprintf(format, args...)))
+}
 
 // until asks until an answer is taken; take says what is wrong with one that is not.
 func (p prompter) until(ctx context.Context, question string, take func(line string) (wrong string)) error {

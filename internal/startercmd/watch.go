@@ -184,14 +184,14 @@ type lineChanges struct {
 func (l *lineChanges) show(c changes) error {
 	var text strings.Builder
 	for _, one := range c.opened {
-		row := one.row()
+		row := cells([][]string{one.row()})[0]
 		fmt.Fprintf(&text, "%s  open  %s  %s  answer before %s  %s\n", clock(c.at), row[0], row[1], row[2], row[3])
 	}
 	for _, one := range c.gone {
-		fmt.Fprintf(&text, "%s  gone  %s  %s\n", clock(c.at), one.row()[0], one.row()[1])
+		fmt.Fprintf(&text, "%s  gone  %s  %s\n", clock(c.at), cell(one.row()[0]), cell(one.row()[1]))
 	}
 	if c.trouble != l.trouble && c.trouble != "" {
-		fmt.Fprintf(&text, "%s  %s\n", clock(c.at), c.trouble)
+		fmt.Fprintf(&text, "%s  %s\n", clock(c.at), cell(c.trouble))
 	}
 	l.trouble = c.trouble
 	_, err := io.WriteString(l.out, text.String())
@@ -271,13 +271,13 @@ func (l *liveTable) write(to io.Writer, c changes, columns int) error {
 		rows = append(rows, row)
 	}
 	if len(c.open) > 0 {
-		if err := alignRows(to, narrow(rows, columns)); err != nil {
+		if err := alignRows(to, narrow(cells(rows), columns)); err != nil {
 			return err
 		}
 		_, _ = fmt.Fprintf(to, "\n`%s decide ID` answers one\n", l.name)
 	}
 	if c.trouble != "" {
-		_, _ = fmt.Fprintf(to, "\n%s\n", wrap(c.trouble, columns))
+		_, _ = fmt.Fprintf(to, "\n%s\n", wrap(cell(c.trouble), columns))
 	}
 	return nil
 }

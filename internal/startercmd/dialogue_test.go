@@ -1,0 +1,27 @@
+package startercmd
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobwait/jobwait/wire"
+)
+
+// What somebody typed stands once more above the last question.
+func TestWhatWasTypedIsConfirmed(t *testing.T) {
+	t.Parallel()
+	d := &dialogue{}
+	costs := strings.Join(d.costs(wire.Option{Text: "wait for a job that was found"}, wire.Decision{
+		Kind: wire.DecisionAttach, ProviderJobID: "exp_7", StatusURL: "https://example.com/exp_7", Comment: "found it",
+	}), "\n")
+	require.Equal(t, `wait for a job that was found
+job: "exp_7"
+URL of its status: "https://example.com/exp_7"
+comment: found it`, costs)
+	for _, option := range []wire.Option{{Text: "go on"}, {Text: "go on", MaxSeconds: 60}} {
+		costs := d.costs(option, wire.Decision{Kind: wire.DecisionUseCredential, CredentialRef: "second", Comment: "the first has ended"})
+		require.Contains(t, costs, `credential: "second"`)
+	}
+}
