@@ -149,7 +149,7 @@ func appendRaw(dst, raw []byte) []byte {
 
 // unparsed is the form in which an unparsable decision stands in the audit: a string of at most 1 KiB.
 func unparsed(payload []byte) []byte {
-	return wire.AppendText(nil, bounded(strings.ToValidUTF8(bounded(string(payload), 1024), "\uFFFD"), 1024))
+	return wire.AppendText(nil, bounded(strings.ToValidUTF8(bareText(bounded(string(payload), 1024)), "\uFFFD"), 1024))
 }
 
 // bounded cuts on a rune.

@@ -40,7 +40,7 @@ func (o *Operation) Decide(now time.Time, payload []byte, kind wire.DecisionKind
 	}
 	if refusal != nil {
 		if len(recorded) > maxRefused {
-			recorded = unparsed(payload)
+			recorded = unparsed(shownOf(decision, payload, recorded))
 		}
 		o.noteRefused(wire.Entry{
 			At: now, Event: wire.EventDecisionRefused, Decision: recorded, Reason: string(refusal.Reason), Detail: refusal.Detail,
@@ -55,20 +55,29 @@ func (o *Operation) Decide(now time.Time, payload []byte, kind wire.DecisionKind
 }
 
 // readDecision decodes a payload, and gives the form in which it stands in the audit: as it was sent, with the kind that a
-// plain signal stands for.
+// plain signal stands for, and without the query of its status URL.
 func readDecision(payload []byte, kind wire.DecisionKind) (wire.Decision, []byte, *wire.Refusal) {
 	decision, refusal := parseDecision(payload, kind)
 	if refusal != nil {
 		return wire.Decision{}, unparsed(payload), refusal
 	}
 	if kind != "" {
-		return decision, canonicalDecision(decision), nil
+		return decision, canonicalDecision(bareDecision(decision)), nil
 	}
 	canonical, err := wire.Canonical(payload)
 	if err != nil { // cannot be: what decodes strictly has a canonical form
 		return wire.Decision{}, unparsed(payload), &wire.Refusal{Reason: wire.RefusalUnparsable, Detail: err.Error()}
 	}
-	return decision, canonical, nil
+	return decision, bareCanonical(canonical, decision), nil
+}
+
+// shownOf is the text of a refused decision that is too long to stand whole: what was sent, or the form without the query of
+// its status URL.
+func shownOf(d wire.Decision, payload, recorded []byte) []byte {
+	if d.StatusURL != "" {
+		return recorded
+	}
+	return payload
 }
 
 func parseDecision(payload []byte, kind wire.DecisionKind) (wire.Decision, *wire.Refusal) {

@@ -47,7 +47,7 @@ func (o *Operation) tellDecided(now time.Time, d wire.Decision, answered *wire.E
 		return
 	}
 	briefing := o.Briefing(now)
-	briefing.Decided = &wire.Decided{Decision: d, At: now.UTC()}
+	briefing.Decided = &wire.Decided{Decision: bareDecision(d), At: now.UTC()}
 	if answered != nil && answered.ID == d.EscalationID { // a cancel while polling answers nothing
 		briefing.Decided.Reason, briefing.Decided.Detail = answered.Reason, answered.Detail
 	}

@@ -27,6 +27,7 @@ type Decision struct {
 	// RawState is the state to go on waiting in (treat_as_pending).
 	RawState string `json:"raw_state"`
 	// ProviderJobID and StatusURL are those of the job to wait for (attach); StatusURL where the table polls such a URL.
+	// Audits and messages have it without its query.
 	ProviderJobID string `json:"provider_job_id,omitempty"`
 	StatusURL     string `json:"status_url,omitempty"`
 	// KeyID names the key of Signature. Both are needed where the worker was given decision keys, and not looked at elsewhere.

@@ -148,6 +148,64 @@ func TestQueriesOfURLsStayOut(t *testing.T) {
 	requireNoLeak(t, resultSecret, messages)
 }
 
+// R14: the query of a status URL that a person attached is in no audit, log, metric, query or message of the submission. The
+// wait asks with it, and cannot do without.
+func TestQueriesOfAttachedURLsStayOut(t *testing.T) {
+	t.Parallel()
+	const secret = "jwattachedquery9c51e0d2"
+	s := newSubmitting(t, "demo-plain", waittest.SubmitScript{Job: finished(), NoKeys: true, Steps: []waittest.SubmitStep{{Answer: waittest.Hangup()}}})
+	tables := plainTable(t)
+	file := filepath.Join(tables, "demo-plain.yaml")
+	plain, err := os.ReadFile(file)
+	require.NoError(t, err)
+	signed := strings.Replace(string(plain), "  url: \"{status_url}\"\n", "  url: \"{status_url}\"\n  status_url_query: [sig]\n", 1)
+	require.NoError(t, os.WriteFile(file, []byte(signed), 0o600))
+	metrics := freeAddress(t)
+	s.crew = newCrew(t, s.bed, s.queue, bed.Key, "--tables", tables, "--log-level", "debug", "--metrics-addr", metrics)
+	worker := s.crew.start()
+	s.begin()
+	open := s.escalated()
+	attach := decision(wire.DecisionAttach, open.ID, "d-1")
+	attach.ProviderJobID = s.provider.Submissions()[0].JobID
+	attach.StatusURL = s.provider.StatusURL(attach.ProviderJobID) + "?sig=" + secret
+	s.decide(attach)
+	outcome := s.outcome()
+	require.Equal(t, wire.StatusSucceeded, outcome.Status)
+	require.Equal(t, attach.StatusURL, outcome.StatusURL, "the outcome has it verbatim")
+
+	messages := s.messages()
+	require.Contains(t, messages, "\"kind\":\"decided\"")
+	requireNoLeak(t, secret, map[string]string{
+		"audit": jsonOf(t, s.audit()), "messages": messages, "view": s.view(), "worker's output": worker.output.String(),
+		"metrics": get(t, "http://"+metrics+"/metrics"),
+	})
+}
+
+// messages are what the worker was told to tell people of a submission.
+func (s *submitting) messages() string {
+	s.Helper()
+	history, err := waittest.FetchHistory(s.ctx, s.bed.Client, s.run.GetID(), s.run.GetRunID())
+	require.NoError(s, err)
+	var text strings.Builder
+	for _, event := range history.GetEvents() {
+		scheduled := event.GetActivityTaskScheduledEventAttributes()
+		if scheduled.GetActivityType().GetName() == wire.ActivityNotify {
+			for _, payload := range scheduled.GetInput().GetPayloads() {
+				text.Write(payload.GetData())
+			}
+		}
+	}
+	return text.String()
+}
+
+// view is the query "operation" of a submission.
+func (s *submitting) view() string {
+	s.Helper()
+	view, err := s.bed.Until(s.ctx, s.run, func(wire.OperationView) bool { return true })
+	require.NoError(s, err)
+	return jsonOf(s.T, view)
+}
+
 // X3, R51: a token in a status URL that the table does not allow is not repeated by the refusal.
 func TestTokenInRefusedURLStaysOut(t *testing.T) {
 	t.Parallel()
