@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 
+	"github.com/jobwait/jobwait/internal/inboxcmd/listing"
 	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -26,12 +26,13 @@ func (a *app) escalationsCommand() *cobra.Command {
 		Use:   "escalations",
 		Short: "list what waits for a person's answer",
 		Long: `Escalations lists the waits that have stopped and ask, and those that go on while a caller asks for more: id, reason, until
-when, and what may be answered. It finds them by the search attributes JobWaitPhase and JobWaitReason; where these are not
-registered it asks every open wait. A wait that does not answer, as
+when, and what may be answered. It finds them by the search attribute JobWaitDecideBy, the most urgent first; where it is not
+registered it asks every open wait, the newest first, up to --limit questions. A wait that does not answer, as
 when no worker runs, is listed by its operation id with what the search attributes say, and the exit code is 1.
 
 With --watch the list stays up to date until Ctrl-C, the most urgent first: drawn anew on a terminal, elsewhere one line (with
---json: one object) for each question that opens or is gone.`,
+--json: one object) for each question that opens or is gone. While there are more questions than --limit, nothing is told of those
+that have no room; one that had to make room for a more urgent one is not said to be gone.`,
 		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if live {
@@ -64,6 +65,14 @@ type asked struct {
 	key questionKey
 }
 
+// told tells a question from the next of the same wait: by its id where the wait could be asked.
+func (o asked) told() questionKey {
+	if o.Escalation == nil {
+		return o.key
+	}
+	return questionKey{workflowID: o.WorkflowID, escalation: o.Escalation.ID}
+}
+
 func (a *app) escalations(ctx context.Context, limit int, asJSON bool) error {
 	if limit < 1 {
 		return usagef("--limit %d: at least 1 is shown", limit)
@@ -88,6 +97,8 @@ func (a *app) escalations(ctx context.Context, limit int, asJSON bool) error {
 const (
 	// listAskTimeout bounds the question to one of many waits: without a worker, each is waited for in vain.
 	listAskTimeout = 3 * time.Second
+	// listPage is how many questions visibility is asked for at once.
+	listPage = 200
 	// listAskedAtOnce is how many waits are asked at the same time. When none of them answers, no more are asked.
 	listAskedAtOnce = 20
 )
@@ -103,26 +114,25 @@ type escalationList struct {
 
 	// visible says that visibility knows which waits are escalated.
 	visible bool
-	batch   []*workflowpb.WorkflowExecutionInfo
+	lister  listing.Lister
+	batch   []listing.Row
 	found   []asked
 	more    bool
-	// unasked are the task queues of waits that did not answer, one for each.
-	unasked []string
+	// unasked are the waits that did not answer.
+	unasked []listing.Row
 	// silent is set once nobody answers any more.
 	silent bool
 }
 
 func (l *escalationList) collect(ctx context.Context) error {
-	open := "WorkflowType IN ('" + wire.WorkflowAwaitJob + "', '" + wire.WorkflowSubmitAndAwait + "') AND " + runningStatus
-	l.visible = true
-	err := l.server.List(ctx, open+" AND ("+wire.AttributePhase+" = '"+string(wire.PhaseEscalated)+"' OR "+
-		wire.AttributeReason+" = '"+string(wire.ReasonExtensionRequested)+"')", l.look)
-	if errors.As(err, new(*serviceerror.InvalidArgument)) {
+	l.lister, l.visible = listing.New(l.server.Client), true
+	err := l.urgent(ctx)
+	if errors.Is(err, listing.ErrUnregistered) {
 		if !l.quiet {
-			l.app.say("the search attribute %s is not registered: asking every open wait", wire.AttributePhase)
+			l.app.say("the search attribute %s is not registered: asking every open wait", wire.AttributeDecideBy)
 		}
 		l.visible = false
-		err = l.server.List(ctx, open, l.look)
+		err = l.server.List(ctx, "WorkflowType IN ('"+wire.WorkflowAwaitJob+"', '"+wire.WorkflowSubmitAndAwait+"') AND "+runningStatus, l.look)
 	}
 	if err == nil {
 		err = l.askBatch(ctx)
@@ -137,11 +147,38 @@ func (l *escalationList) collect(ctx context.Context) error {
 	return err
 }
 
+// urgent takes the questions in the order of their urgency, page by page.
+func (l *escalationList) urgent(ctx context.Context) error {
+	now := time.Now()
+	for place := ""; ; {
+		page, err := l.lister.Urgent(ctx, listing.Filter{}, now, place, min(l.limit, listPage))
+		if err != nil {
+			return err
+		}
+		for _, row := range page.Rows {
+			if err := l.add(ctx, row); err != nil {
+				return err
+			}
+		}
+		if place = page.Next; place == "" {
+			return nil
+		}
+	}
+}
+
 func (l *escalationList) look(ctx context.Context, info *workflowpb.WorkflowExecutionInfo) error {
+	row, ok := l.lister.Row(info)
+	if !ok {
+		return nil
+	}
+	return l.add(ctx, row)
+}
+
+func (l *escalationList) add(ctx context.Context, row listing.Row) error {
 	if len(l.found) == l.limit {
 		return waits.ErrEnough
 	}
-	if l.batch = append(l.batch, info); len(l.batch) < listAskedAtOnce {
+	if l.batch = append(l.batch, row); len(l.batch) < listAskedAtOnce {
 		return nil
 	}
 	return l.askBatch(ctx)
@@ -153,15 +190,14 @@ var errSilent = errors.New("not asked: no wait before it answered")
 func (l *escalationList) askBatch(ctx context.Context) error {
 	views, errs := make([]*wire.EscalationView, len(l.batch)), make([]error, len(l.batch))
 	var asking sync.WaitGroup
-	for i, info := range l.batch {
-		if known, ok := l.known[keyOf(info)]; ok && l.visible && known.Escalation != nil {
+	for i, row := range l.batch {
+		if known, ok := l.known[keyOf(row)]; ok && l.visible && known.Escalation != nil {
 			views[i] = known.Escalation
 			continue
 		}
 		if errs[i] = errSilent; !l.silent {
 			asking.Go(func() {
-				id := info.GetExecution().GetWorkflowId()
-				views[i], errs[i] = askWithin[*wire.EscalationView](ctx, listAskTimeout, l.server, id, "", wire.QueryEscalation)
+				views[i], errs[i] = askWithin[*wire.EscalationView](ctx, listAskTimeout, l.server, row.WorkflowID, "", wire.QueryEscalation)
 			})
 		}
 	}
@@ -170,25 +206,23 @@ func (l *escalationList) askBatch(ctx context.Context) error {
 		return ctx.Err()
 	}
 	l.silent = !slices.Contains(errs, nil)
-	for i, info := range l.batch {
-		l.take(info, views[i], errs[i])
+	for i, row := range l.batch {
+		l.take(row, views[i], errs[i])
 	}
 	l.batch = nil
 	return nil
 }
 
-func (l *escalationList) take(info *workflowpb.WorkflowExecutionInfo, view *wire.EscalationView, err error) {
-	id := info.GetExecution().GetWorkflowId()
-	one := asked{
-		WorkflowID: id, OperationID: l.server.MemoText(info.GetMemo(), wire.MemoOperationID), Escalation: view, key: keyOf(info),
-	}
+func (l *escalationList) take(row listing.Row, view *wire.EscalationView, err error) {
+	one := asked{WorkflowID: row.WorkflowID, OperationID: row.OperationID, Escalation: view, key: keyOf(row)}
 	if err != nil {
-		l.unasked = append(l.unasked, info.GetTaskQueue())
-		one.Unasked = err.Error()
-		one.Reason = wire.Reason(waits.Attribute[string](info, wire.AttributeReason))
-		one.DecideBy = waits.Attribute[*time.Time](info, wire.AttributeDecideBy)
+		l.unasked = append(l.unasked, row)
+		one.Unasked, one.Reason = err.Error(), row.Reason
+		if !row.DecideBy.IsZero() {
+			one.DecideBy = &row.DecideBy
+		}
 		if !errors.Is(err, errSilent) && !l.quiet {
-			l.app.say("%s does not answer: %v", id, err)
+			l.app.say("%s does not answer: %v", row.WorkflowID, err)
 		}
 	}
 	switch {
@@ -198,6 +232,17 @@ func (l *escalationList) take(info *workflowpb.WorkflowExecutionInfo, view *wire
 	default:
 		l.found = append(l.found, one)
 	}
+}
+
+// silentOn reports whether nobody can say if a wait asks: where visibility cannot tell, and the wait did not answer.
+func (l *escalationList) silentOn(workflowID string) bool {
+	return !l.visible && slices.ContainsFunc(l.unasked, func(row listing.Row) bool { return row.WorkflowID == workflowID })
+}
+
+// mayHide reports whether a question may be among those for which the list has no room: one that is more urgent than the last
+// shown is not, where visibility sorts them.
+func (l *escalationList) mayHide(one asked) bool {
+	return l.more && (!l.visible || !one.key.decideBy.Before(l.found[len(l.found)-1].key.decideBy))
 }
 
 // incomplete says how many waits the list does not speak for.
@@ -212,7 +257,12 @@ func (l *escalationList) incomplete() error {
 	if !l.visible {
 		text += " and may wait for an answer"
 	}
-	queues := slices.Compact(slices.Sorted(slices.Values(l.unasked)))
+	var queues []string
+	for _, row := range l.unasked {
+		queues = append(queues, row.TaskQueue)
+	}
+	slices.Sort(queues)
+	queues = slices.Compact(queues)
 	return hinted(errors.New(text), "waits are asked through their workers; is one running on task queue %s?", quoted(queues))
 }
 

@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/mocks"
 
+	"github.com/jobwait/jobwait/internal/inboxcmd/listing"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -25,10 +26,10 @@ func TestEscalationsAreFoundWithoutSearchAttributes(t *testing.T) {
 	c := mocks.NewClient(t)
 	named := func(named bool) any {
 		return mock.MatchedBy(func(r *workflowservice.ListWorkflowExecutionsRequest) bool {
-			return strings.Contains(r.GetQuery(), wire.AttributePhase) == named
+			return strings.Contains(r.GetQuery(), wire.AttributeDecideBy) == named
 		})
 	}
-	c.On("ListWorkflow", mock.Anything, named(true)).Return(nil, serviceerror.NewInvalidArgument("no such attribute"))
+	c.On("ListWorkflow", mock.Anything, named(true)).Return(nil, serviceerror.NewInvalidArgument("no such attribute JobWaitDecideBy"))
 	c.On("ListWorkflow", mock.Anything, named(false)).Return(&workflowservice.ListWorkflowExecutionsResponse{
 		Executions: []*workflowpb.WorkflowExecutionInfo{
 			execution(t, "jobwait/p/a/polling", ""), execution(t, "jobwait/p/a/busy", ""), execution(t, "jobwait/p/a/open", ""),
@@ -52,7 +53,7 @@ func TestEscalationsAreFoundWithoutSearchAttributes(t *testing.T) {
 	require.Equal(t, `ESCALATION     REASON         ANSWER BEFORE         OPTIONS
 op#1-01234567  unknown_state  2026-11-29 12:00:00Z  extend, close
 `, out.String())
-	require.Equal(t, "the search attribute JobWaitPhase is not registered: asking every open wait\n"+
+	require.Equal(t, "the search attribute JobWaitDecideBy is not registered: asking every open wait\n"+
 		"jobwait/p/a/busy does not answer: no poller\n`starter show ID` shows what a decision needs\n", errs.String())
 }
 
@@ -90,7 +91,7 @@ func TestNobodyKnowsWhetherSomethingWaits(t *testing.T) {
 	t.Parallel()
 	var errs bytes.Buffer
 	list := &escalationList{app: &app{err: &errs}, server: testServer(mocks.NewClient(t)), limit: 5}
-	list.take(execution(t, "jobwait/p/a/1", "op-1"), nil, errSilent)
+	list.take(listing.Row{WorkflowID: "jobwait/p/a/1", OperationID: "op-1"}, nil, errSilent)
 	require.NoError(t, list.print())
 	require.Empty(t, errs.String())
 	require.EqualError(t, list.incomplete(), "1 wait could not be asked and may wait for an answer")

@@ -44,8 +44,8 @@ func execution(t *testing.T, workflowID, operation string) *workflowpb.WorkflowE
 	return info
 }
 
-// listing answers the search among open waits, then the one among closed waits.
-func listing(t *testing.T, c *mocks.Client, open, closed []*workflowpb.WorkflowExecutionInfo) {
+// searched answers the search among open waits, then the one among closed waits.
+func searched(t *testing.T, c *mocks.Client, open, closed []*workflowpb.WorkflowExecutionInfo) {
 	t.Helper()
 	for query, found := range map[string][]*workflowpb.WorkflowExecutionInfo{
 		"WorkflowType = 'AwaitJob' AND ExecutionStatus = 'Running'":                                                open,
@@ -77,7 +77,7 @@ func TestIDsNameAWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := mocks.NewClient(t)
-			listing(t, c,
+			searched(t, c,
 				[]*workflowpb.WorkflowExecutionInfo{
 					execution(t, "jobwait/demo-export/acct/other", "op"), execution(t, id, "op-1"),
 					execution(t, "jobwait/demo-export/acct/numbered", "op#2"),
@@ -96,7 +96,7 @@ func TestIDsNameAWait(t *testing.T) {
 func TestUnknownAndAmbiguousOperations(t *testing.T) {
 	t.Parallel()
 	c := mocks.NewClient(t)
-	listing(t, c, []*workflowpb.WorkflowExecutionInfo{execution(t, "jobwait/p/a/1", "twice"), execution(t, "jobwait/p/a/2", "twice")}, nil)
+	searched(t, c, []*workflowpb.WorkflowExecutionInfo{execution(t, "jobwait/p/a/1", "twice"), execution(t, "jobwait/p/a/2", "twice")}, nil)
 	_, err := testServer(c).findOperation(t.Context(), "missing")
 	require.EqualError(t, err, `no wait has the operation id "missing"`)
 	require.Contains(t, hintOf(err), "give the workflow id")
@@ -109,7 +109,7 @@ func TestUnknownAndAmbiguousOperations(t *testing.T) {
 func TestOperationWithoutAMemoIsFound(t *testing.T) {
 	t.Parallel()
 	c, events := mocks.NewClient(t), mocks.NewHistoryEventIterator(t)
-	listing(t, c, []*workflowpb.WorkflowExecutionInfo{execution(t, "jobwait/p/a/1", "")}, nil)
+	searched(t, c, []*workflowpb.WorkflowExecutionInfo{execution(t, "jobwait/p/a/1", "")}, nil)
 	events.On("HasNext").Return(true)
 	events.On("Next").Return(&historypb.HistoryEvent{Attributes: &historypb.HistoryEvent_WorkflowExecutionStartedEventAttributes{
 		WorkflowExecutionStartedEventAttributes: &historypb.WorkflowExecutionStartedEventAttributes{

@@ -15,12 +15,12 @@ import (
 // evil clears a screen, sets a title, turns the direction of writing, and is no UTF-8 at its end.
 const evil = "ben\x1b[2J\x1b]0;owned\x07\u202e\u009b2J\xff"
 
-// seen is what a terminal is given of it.
-const seen = `ben\x1b[2J\x1b]0;owned\x07\u202e\u009b2J\xff`
+// shownAs is what a terminal is given of it.
+const shownAs = `ben\x1b[2J\x1b]0;owned\x07\u202e\u009b2J\xff`
 
 func TestPlainMakesVisibleWhatATerminalObeys(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, seen, plain(evil))
+	require.Equal(t, shownAs, plain(evil))
 	require.Equal(t, "é 日本 😀\n\tb", plain("é 日本 😀\n\tb"))
 	require.Equal(t, `a\x0a\x09b\x0d\U000e0001`, cell("a\n\tb\r\U000e0001"))
 }
@@ -49,7 +49,7 @@ func TestTheWordsOfOthersArePlain(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
 			require.NoError(t, write(&out))
-			require.Contains(t, out.String(), seen)
+			require.Contains(t, out.String(), shownAs)
 			require.Equal(t, strings.ToValidUTF8(out.String(), "?"), out.String())
 			require.NotContains(t, out.String(), "\x1b")
 			require.NotContains(t, out.String(), "\u202e")

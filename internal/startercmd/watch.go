@@ -7,13 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	workflowpb "go.temporal.io/api/workflow/v1"
-
-	"github.com/jobwait/jobwait/internal/waits"
+	"github.com/jobwait/jobwait/internal/inboxcmd/listing"
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -91,72 +90,89 @@ type watcher struct {
 	limit  int
 	show   func(changes) error
 
-	known map[questionKey]asked
+	// open are the questions of the last look, and told those that were said to open and not to be gone.
+	open  []asked
+	told  map[questionKey]asked
 	began bool
 }
 
-// questionKey tells one question from the next of the same wait, by what visibility has of it. A question stays the same when
-// its wait goes on in another run.
+// questionKey is one question: by its id, else by what visibility has of it. It stays the same when its wait goes on in another
+// run.
 type questionKey struct {
 	workflowID string
+	escalation string
 	reason     wire.Reason
 	decideBy   time.Time
 }
 
-func keyOf(info *workflowpb.WorkflowExecutionInfo) questionKey {
-	key := questionKey{
-		workflowID: info.GetExecution().GetWorkflowId(),
-		reason:     wire.Reason(waits.Attribute[string](info, wire.AttributeReason)),
-	}
-	if by := waits.Attribute[*time.Time](info, wire.AttributeDecideBy); by != nil {
-		key.decideBy = by.UTC()
-	}
-	return key
+func keyOf(row listing.Row) questionKey {
+	return questionKey{workflowID: row.WorkflowID, reason: row.Reason, decideBy: row.DecideBy}
 }
 
 // round is one look. Trouble with the server is shown and may pass; only the first look has to succeed.
 func (w *watcher) round(ctx context.Context) error {
-	list := &escalationList{app: w.app, server: w.server, limit: w.limit, found: []asked{}, known: w.known, quiet: true}
+	list := &escalationList{app: w.app, server: w.server, limit: w.limit, found: []asked{}, known: seen(slices.Collect(maps.Values(w.told))), quiet: true}
 	err := list.collect(ctx)
 	switch {
 	case err != nil && (!w.began || ctx.Err() != nil):
 		return err
 	case err != nil:
-		return w.show(changes{at: time.Now(), open: w.sorted(w.known), trouble: oneLine(err)})
+		return w.show(changes{at: time.Now(), open: w.open, trouble: oneLine(err)})
 	}
-	now := map[questionKey]asked{}
-	for _, one := range list.found {
-		now[one.key] = one
-	}
-	found := changes{at: time.Now(), open: w.sorted(now), opened: w.sorted(without(now, w.known)), gone: w.sorted(without(w.known, now))}
+	found := w.compare(list)
 	if err := list.incomplete(); err != nil {
 		found.trouble = oneLine(err)
 	}
 	if list.more {
 		found.trouble = fmt.Sprintf("there are more than the %d shown; see --limit", w.limit)
 	}
-	w.known, w.began = now, true
+	w.open, w.began = found.open, true
 	return w.show(found)
+}
+
+// compare finds out what a look taught, and remembers it. What the list does not speak for is neither open anew nor gone.
+func (w *watcher) compare(list *escalationList) changes {
+	c := changes{at: time.Now(), open: list.found}
+	told, listed := map[questionKey]asked{}, seen(list.found)
+	for _, one := range list.found {
+		told[one.told()] = one
+		_, before := w.told[one.told()]
+		if _, unasked := w.told[one.key]; !before && !unasked { // one that could not be asked has got its id
+			c.opened = append(c.opened, one)
+		}
+	}
+	for key, one := range w.told {
+		_, still := told[key]
+		_, asked := listed[key]
+		switch silent := list.silentOn(one.WorkflowID); {
+		case still || asked:
+		case silent || list.mayHide(one):
+			told[key] = one
+			if silent {
+				c.open = append(c.open, one)
+			}
+		default:
+			c.gone = append(c.gone, one)
+		}
+	}
+	w.told = told
+	c.open, c.opened, c.gone = urgentFirst(c.open), urgentFirst(c.opened), urgentFirst(c.gone)
+	return c
+}
+
+// seen are questions by what visibility has of them.
+func seen(open []asked) map[questionKey]asked {
+	found := map[questionKey]asked{}
+	for _, one := range open {
+		found[one.key] = one
+	}
+	return found
 }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
-func without(these, those map[questionKey]asked) map[questionKey]asked {
-	left := map[questionKey]asked{}
-	for key, one := range these {
-		if _, there := those[key]; !there {
-			left[key] = one
-		}
-	}
-	return left
-}
-
-// sorted puts the most urgent first.
-func (*watcher) sorted(found map[questionKey]asked) []asked {
-	all := make([]asked, 0, len(found))
-	for _, one := range found {
-		all = append(all, one)
-	}
+// urgentFirst puts the most urgent first.
+func urgentFirst(all []asked) []asked {
 	slices.SortFunc(all, func(a, b asked) int {
 		return cmp.Or(a.before().Compare(b.before()), cmp.Compare(a.WorkflowID, b.WorkflowID))
 	})

@@ -84,12 +84,11 @@ a#1-01234567  unknown_state  1h05m  extend, close
 // The most urgent question is first; one that nobody could be asked about stands where visibility puts it.
 func TestMostUrgentFirst(t *testing.T) {
 	t.Parallel()
-	found := map[questionKey]asked{
-		{workflowID: "1"}: openQuestion("late", 2*time.Hour), {workflowID: "2"}: openQuestion("soon", time.Minute),
-		{workflowID: "3"}: {OperationID: "middle", DecideBy: new(watchedAt.Add(time.Hour))},
+	found := []asked{
+		openQuestion("late", 2*time.Hour), openQuestion("soon", time.Minute), {OperationID: "middle", DecideBy: new(watchedAt.Add(time.Hour))},
 	}
 	var order []string
-	for _, one := range (&watcher{}).sorted(found) {
+	for _, one := range urgentFirst(found) {
 		order = append(order, one.OperationID)
 	}
 	require.Equal(t, []string{"soon", "middle", "late"}, order)

@@ -38,6 +38,8 @@ type Row struct {
 	// Phase is empty before the first step of a wait, and where the search attributes were not registered when it began.
 	Phase  wire.Phase
 	Reason wire.Reason
+	// TaskQueue is where the wait's workers are.
+	TaskQueue string
 	// DecideBy is when an open question lapses; zero without one.
 	DecideBy  time.Time
 	StartedAt time.Time
@@ -155,7 +157,7 @@ func (l Lister) list(ctx context.Context, query string, token []byte, size int) 
 	}
 	var rows []Row
 	for _, info := range answer.GetExecutions() {
-		if row, ok := l.row(info); ok {
+		if row, ok := l.Row(info); ok {
 			rows = append(rows, row)
 		}
 	}
@@ -175,8 +177,8 @@ func explain(err error, continued bool) error {
 	}
 }
 
-// row leaves out what is no wait of ours: another id than a wait's is refused by its first step.
-func (l Lister) row(info *workflowpb.WorkflowExecutionInfo) (Row, bool) {
+// Row is what visibility says of a wait, and whether it is one of ours: another id than a wait's is refused by its first step.
+func (l Lister) Row(info *workflowpb.WorkflowExecutionInfo) (Row, bool) {
 	id := info.GetExecution().GetWorkflowId()
 	provider, account, job, ok := Parts(id)
 	row := Row{
@@ -184,6 +186,7 @@ func (l Lister) row(info *workflowpb.WorkflowExecutionInfo) (Row, bool) {
 		OperationID: l.Memo.MemoText(info.GetMemo(), wire.MemoOperationID),
 		Phase:       wire.Phase(waits.Attribute[string](info, wire.AttributePhase)),
 		Reason:      wire.Reason(waits.Attribute[string](info, wire.AttributeReason)),
+		TaskQueue:   info.GetTaskQueue(),
 		StartedAt:   info.GetStartTime().AsTime(), Status: info.GetStatus(),
 	}
 	if by := waits.Attribute[*time.Time](info, wire.AttributeDecideBy); by != nil {
