@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jobwait/jobwait/internal/inboxcmd/listing"
 	"github.com/jobwait/jobwait/operation"
@@ -254,16 +255,15 @@ func (l *liveTable) show(c changes) error {
 	if err := l.write(&table, c, width(l.out)); err != nil {
 		return err
 	}
-	_, err := io.WriteString(l.out, l.screen(table.String(), height(l.out)))
+	_, err := io.WriteString(l.out, l.screen(table.String(), height(l.out), width(l.out)))
 	return err
 }
 
-// screen draws text from the top; what has no room is counted.
-func (l *liveTable) screen(text string, rows int) string {
+// screen draws text from the top; what has no room is counted. A line that is wider than the terminal takes several of its rows.
+func (l *liveTable) screen(text string, rows, columns int) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	if rows > 2 && len(lines) > rows-1 {
-		hidden := len(lines) - (rows - 2)
-		lines = append(lines[:rows-2], fmt.Sprintf("... %d more lines", hidden))
+	if rows > 2 {
+		lines = fitting(lines, rows-1, columns)
 	}
 	var screen strings.Builder
 	if !l.drawn {
@@ -276,6 +276,35 @@ func (l *liveTable) screen(text string, rows int) string {
 	}
 	screen.WriteString(clearBelow)
 	return screen.String()
+}
+
+// fitting are the first lines that have room in so many rows; the last of them says how many have none.
+func fitting(lines []string, rows, columns int) []string {
+	used, room := 0, 0 // room is how many lines leave a row for the last
+	for i, line := range lines {
+		if used += rowsOf(line, columns); used < rows {
+			room = i + 1
+		}
+	}
+	if used <= rows {
+		return lines
+	}
+	return append(slices.Clone(lines[:room]), fmt.Sprintf("... %d more lines", len(lines)-room))
+}
+
+// rowsOf is how many rows of a terminal a line takes at most: what is not ASCII may be two columns wide.
+func rowsOf(line string, columns int) int {
+	if columns == 0 {
+		return 1
+	}
+	wide := 0
+	for _, r := range line {
+		wide++
+		if r >= utf8.RuneSelf {
+			wide++
+		}
+	}
+	return max(1, (wide+columns-1)/columns)
 }
 
 func (l *liveTable) write(to io.Writer, c changes, columns int) error {

@@ -73,10 +73,10 @@ a#1-01234567  unknown_state  1h05m  extend, close
 1 wait could not be asked
 `, out.String())
 
-	first := table.screen("a\nb\n", 0)
+	first := table.screen("a\nb\n", 0, 0)
 	require.Equal(t, clearScreen+cursorHome+"a"+clearLine+"\nb"+clearLine+"\n"+clearBelow, first)
-	require.NotContains(t, table.screen("a\n", 0), clearScreen)
-	require.Contains(t, table.screen("1\n2\n3\n4\n5\n6\n", 4), "2"+clearLine+"\n... 4 more lines"+clearLine)
+	require.NotContains(t, table.screen("a\n", 0, 0), clearScreen)
+	require.Contains(t, table.screen("1\n2\n3\n4\n5\n6\n", 4, 80), "2"+clearLine+"\n... 4 more lines"+clearLine)
 	require.Equal(t, "nothing waits for an answer", openText(0))
 	require.Equal(t, "?", leftText(time.Time{}, watchedAt))
 }
@@ -92,4 +92,24 @@ func TestMostUrgentFirst(t *testing.T) {
 		order = append(order, one.OperationID)
 	}
 	require.Equal(t, []string{"soon", "middle", "late"}, order)
+}
+
+// A long id takes several rows of a terminal, and the list still keeps to its height.
+func TestLongIDsKeepToTheHeight(t *testing.T) {
+	t.Parallel()
+	const rows, columns = 10, 80
+	table := &liveTable{name: "jobwait"}
+	long, wide := openQuestion(strings.Repeat("x", 200), time.Hour), openQuestion(strings.Repeat("日", 70), time.Hour)
+	for _, first := range []asked{long, wide} {
+		var text strings.Builder
+		require.NoError(t, table.write(&text, changes{at: watchedAt, open: []asked{first, openQuestion("b", 2*time.Hour)}}, columns))
+		drawn := table.screen(text.String(), rows, columns)
+		require.Contains(t, drawn, "... ")
+		used := 0
+		for line := range strings.Lines(strings.NewReplacer(clearLine, "", clearScreen, "", cursorHome, "", clearBelow, "", "日", "##").Replace(drawn)) {
+			used += max(1, (len(strings.TrimSuffix(line, "\n"))+columns-1)/columns)
+		}
+		require.Less(t, used, rows)
+	}
+	require.Equal(t, []string{"1", "2", "3"}, fitting([]string{"1", "2", "3"}, 3, columns))
 }
