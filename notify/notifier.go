@@ -107,7 +107,7 @@ func (n *Notifier) Deliver(ctx context.Context, notification wire.Notification, 
 			continue
 		}
 		attempts.Go(func() {
-			err := attempt(ctx, receiver, newMessage(notification, n.options.BaseURL, receiver.name))
+			err := attempt(ctx, receiver, notification, n.options.BaseURL)
 			round.take(i, err, time.Now(), progress)
 		})
 	}
@@ -125,8 +125,8 @@ func (n *Notifier) receiversFor(notification wire.Notification) []receiver {
 	return wanted
 }
 
-// attempt keeps a fault in what lies below from ending the worker.
-func attempt(ctx context.Context, to receiver, m message) (err error) {
+// attempt keeps a fault in the words, or in what lies below, from ending the worker.
+func attempt(ctx context.Context, to receiver, notification wire.Notification, base string) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = errors.New("a fault below")
@@ -134,7 +134,7 @@ func attempt(ctx context.Context, to receiver, m message) (err error) {
 	}()
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
-	return to.sender.send(ctx, m)
+	return to.sender.send(ctx, newMessage(notification, base, to.name))
 }
 
 // round is one attempt on all receivers of a notification.

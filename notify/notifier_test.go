@@ -64,6 +64,69 @@ func TestSlackHeadlineMentionsNobody(t *testing.T) {
 	require.Contains(t, o.saw()[0].body, `*decided: extend by @`+"\u2060"+`channel \u0026lt;!here\u0026gt; (report-1)*`)
 }
 
+// What people and providers wrote stays in the headline's line and opens no code block, format or link there: the one block is
+// ours, and it has the whole text.
+func TestSlackHeadlineIsPlain(t *testing.T) {
+	t.Parallel()
+	const words = "```\n*_x_* [answer](https://evil.example/login) ~c~ \\ _a_b_"
+	for name, c := range map[string]struct {
+		kind   wire.NotificationKind
+		change func(*wire.Briefing)
+		want   string
+	}{
+		"who asks": {wire.NotifyProposed, func(b *wire.Briefing) {
+			open := *b.Escalation
+			open.Options, b.Escalation = []wire.Option{{Kind: wire.DecisionRefuse}}, nil
+			b.Proposal = &wire.Proposal{Escalation: open, Request: wire.ExtensionRequest{RequestID: "r", RequestedBy: words, ExpectedEffect: words, Seconds: 60}}
+		}, "WORDS asks for more; waiting goes on meanwhile"},
+		"who decided": {wire.NotifyDecided, func(b *wire.Briefing) {
+			b.Escalation, b.Decided = nil, &wire.Decided{Decision: wire.Decision{Kind: wire.DecisionExtend, DecidedBy: words, Comment: words}, At: asked}
+		}, "decided: extend by WORDS"},
+		"why it stopped": {wire.NotifyEscalated, func(b *wire.Briefing) { b.Escalation.Detail = words }, "stopped waiting: unknown_state (WORDS)"},
+		"why nothing was submitted": {wire.NotifyEscalated, func(b *wire.Briefing) {
+			b.Escalation.Detail, b.Submission = words, &wire.SubmissionView{Generation: 1}
+		}, "not submitted: unknown_state (WORDS)"},
+		"how it ended": {wire.NotifyEnded, func(b *wire.Briefing) {
+			b.Escalation, b.Outcome = nil, &wire.Outcome{Status: wire.StatusFailed, Reason: wire.ReasonProviderFailure, Detail: words}
+		}, "closed failed: provider_failure (WORDS)"},
+		"how it ended, undecided": {wire.NotifyClosed, func(b *wire.Briefing) {
+			b.Escalation, b.Outcome = nil, &wire.Outcome{Status: wire.StatusFailed, Reason: wire.ReasonProviderFailure, Detail: words, Undecided: true}
+		}, "closed failed, nobody decided: provider_failure (WORDS)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := listen(t, code(http.StatusOK))
+			n := through(t, slackTo("oncall", o.address()))
+			require.NoError(t, n.Notify(t.Context(), escalated(func(n *wire.Notification) {
+				n.Kind = c.kind
+				c.change(&n.Briefing)
+			})))
+			var body struct {
+				Text string `json:"text"`
+			}
+			require.NoError(t, json.Unmarshal([]byte(o.saw()[0].body), &body))
+			headline, rest, _ := strings.Cut(body.Text, "\n")
+			plain := strings.Replace(c.want, "WORDS", "''' x (answer)(https:\u2060//evil.example/login) c / a_b", 1)
+			require.Equal(t, "*"+plain+" (report-1)*", headline)
+			require.Regexp(t, "^https://inbox.example.com/waits/[^\n`]+\n```\n[^`]+\n```$", rest)
+		})
+	}
+}
+
+// A fault in the words of a message is a failed attempt and not the end of a worker.
+func TestFaultInTheWords(t *testing.T) {
+	t.Parallel()
+	o := listen(t, code(http.StatusOK))
+	n := through(t, slackTo("it", o.address()))
+	broken := escalated(func(n *wire.Notification) { // a proposal with an answer that only a stop has
+		n.Briefing.Proposal, n.Briefing.Escalation = &wire.Proposal{Escalation: *n.Briefing.Escalation}, nil
+	})
+	result := n.Deliver(t.Context(), broken, wire.NotifyResult{}, quiet)
+	require.Equal(t, "internal error", result.Channels[0].Detail)
+	require.Equal(t, wire.DeliveryPending, result.Channels[0].State)
+	require.Empty(t, o.saw())
+}
+
 // A signed webhook is taken by the reference implementation of its specification, with either secret while one is changed.
 func TestWebhookVerifies(t *testing.T) {
 	t.Parallel()

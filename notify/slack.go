@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"unicode"
 )
 
 func (s Slack) validate() error {
@@ -51,7 +52,7 @@ type slackBody struct {
 // a format.
 func slackText(m message) string {
 	var text strings.Builder
-	text.WriteString("*" + slackEscape(withoutMentions(m.subject())) + "*\n")
+	text.WriteString("*" + slackEscape(plainSubject(m.subject())) + "*\n")
 	if m.link != "" {
 		text.WriteString(m.link + "\n")
 	}
@@ -62,6 +63,28 @@ func slackText(m message) string {
 // slackEscape writes the three characters that Slack's own commands, such as <!channel>, are made of.
 func slackEscape(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
+}
+
+// plainSubject is a subject in which nobody who is quoted writes a code block, a format, a link or a mention, to Slack or to
+// programs that read more of Markdown than it does.
+func plainSubject(subject string) string {
+	plain := strings.NewReplacer("`", "'", "*", "", "~", "", "\\", "/", "[", "(", "]", ")", "://", ":\u2060//").Replace(subject)
+	return withoutMentions(withoutLooseUnderscores(plain))
+}
+
+// withoutLooseUnderscores leaves those within a word, as in unknown_state: nothing reads them as a format.
+func withoutLooseUnderscores(text string) string {
+	runes := []rune(text)
+	within := func(i int) bool {
+		return i >= 0 && i < len(runes) && (unicode.IsLetter(runes[i]) || unicode.IsDigit(runes[i]))
+	}
+	var out strings.Builder
+	for i, r := range runes {
+		if r != '_' || within(i-1) && within(i+1) {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
 }
 
 // withoutMentions keeps a name behind an @, which other programs than Slack notify people by, from being one.

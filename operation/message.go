@@ -75,11 +75,13 @@ func questionLines(line func(string, ...any), b wire.Briefing, open wire.Escalat
 	}
 }
 
-// Headline is the first line of Message: where the wait stands, or what was decided.
-func Headline(b wire.Briefing) string {
+// Headline is the first line of Message: where the wait stands, or what was decided. It is one line, whoever is quoted.
+func Headline(b wire.Briefing) string { return oneLine(headline(b)) }
+
+func headline(b wire.Briefing) string {
 	switch {
 	case b.Decided != nil:
-		return oneLine(fmt.Sprintf("decided: %s by %s", b.Decided.Decision.Kind, b.Decided.Decision.DecidedBy))
+		return fmt.Sprintf("decided: %s by %s", b.Decided.Decision.Kind, b.Decided.Decision.DecidedBy)
 	case b.Proposal != nil:
 		return b.Proposal.Request.RequestedBy + " asks for more; waiting goes on meanwhile"
 	case b.Escalation != nil && b.Submission != nil:
