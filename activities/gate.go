@@ -31,7 +31,12 @@ func (g *gate) pass(info httptrace.GotConnInfo) {
 	g.openedAt = now
 }
 
-func (g *gate) over(now time.Time) bool { return !g.notAfter.IsZero() && !now.Before(g.notAfter) }
+func (g *gate) over(now time.Time) bool {
+	return reached(now, g.notAfter) || reached(now, g.clock.ends)
+}
+
+// reached reports whether an end has come, if there is one.
+func reached(now, end time.Time) bool { return !end.IsZero() && !now.Before(end) }
 
 // late reports whether nothing left and nothing may leave any more.
 func (g *gate) late() bool { return g.openedAt.IsZero() && g.over(g.clock.now()) }

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"testing"
 	"time"
 
@@ -137,4 +138,27 @@ func TestTimeInAFrozenWorkerCounts(t *testing.T) {
 	require.Equal(t, timeout, frozen.left(timeout), "without a time-out nothing ends it")
 	frozen = serverClock{startedAt: handedOut, began: time.Now(), ends: handedOut.Add(2 * time.Second)}
 	require.InDelta(t, 2, frozen.left(timeout).Seconds(), 1)
+}
+
+// R2, R21: a process that is stopped between its last look at the clock and the connection finds the activity given up when it
+// goes on. The connection is closed, and nothing is written.
+func TestNothingLeavesAfterTheActivityWasGivenUp(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		ends   time.Duration
+		closed bool
+	}{"in time": {time.Minute, false}, "given up": {-time.Millisecond, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			now := time.Now()
+			gate := &gate{clock: serverClock{startedAt: now, began: now, ends: now.Add(test.ends)}, notAfter: now.Add(time.Hour)}
+			conn := &closable{}
+
+			gate.pass(httptrace.GotConnInfo{Conn: conn})
+
+			require.Equal(t, test.closed, conn.closed)
+			require.Equal(t, test.closed, gate.openedAt.IsZero())
+			require.Equal(t, test.closed, gate.late())
+		})
+	}
 }
