@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -121,7 +122,7 @@ func readDraft(form url.Values) draft {
 	}
 	d.comment = strings.TrimSpace(strings.ReplaceAll(form.Get("comment"), "\r\n", "\n"))
 	for name := range form {
-		if len(name) <= maxField && len(form.Get(name)) <= maxField {
+		if len(name) <= maxField {
 			d.values[name] = strings.TrimSpace(form.Get(name))
 		}
 	}
@@ -141,6 +142,9 @@ func (d draft) decision(about slip) (wire.Decision, *wrongField) {
 		return out, &wrongField{"comment", "Say why: the comment stands in the audit."}
 	case utf8.RuneCountInString(d.comment) > maxComment:
 		return out, &wrongField{"comment", fmt.Sprintf("The comment has %d characters; at most %d are possible.", utf8.RuneCountInString(d.comment), maxComment)}
+	}
+	if wrong := d.tooLong(); wrong != nil {
+		return out, wrong
 	}
 	for _, field := range []struct {
 		name string
@@ -169,6 +173,17 @@ func (d draft) decision(about slip) (wire.Decision, *wrongField) {
 		}
 	}
 	return out, nil
+}
+
+// tooLong is a field of the answer that has more in it than is taken. What was typed is never left out of what is sent.
+func (d draft) tooLong() *wrongField {
+	for _, name := range slices.Sorted(maps.Keys(d.values)) {
+		field, ok := strings.CutPrefix(name, fieldName(d.kind, ""))
+		if n, most := utf8.RuneCountInString(d.values[name]), longest(field); ok && n > most {
+			return &wrongField{name, fmt.Sprintf("What was typed for %q has %d characters; at most %d are possible.", field, n, most)}
+		}
+	}
+	return nil
 }
 
 // number reads a number of an option; times are typed with their unit.

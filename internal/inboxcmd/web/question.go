@@ -25,6 +25,17 @@ const (
 	fieldStatusURL   = "status_url"
 )
 
+// longest is how many characters a field takes: as many as the wait does.
+func longest(field string) int {
+	if field == fieldStatusURL {
+		return operation.MaxFetchURLBytes
+	}
+	return maxTyped
+}
+
+// maxTyped is what names and ids have at most.
+const maxTyped = 256
+
 const unitMinutes = "minutes"
 
 var units = map[string]time.Duration{unitMinutes: time.Minute, "hours": time.Hour, "days": 24 * time.Hour}
@@ -72,7 +83,9 @@ type fieldView struct {
 	Name, Label, Value, Hint string
 	// Kind is "number", "time", "text" or "check".
 	Kind string
-	Most int
+	// Longest is how many characters a text may have.
+	Longest int
+	Most    int
 	Unit string
 	// UnitName is the name of the unit's field.
 	UnitName string
@@ -98,7 +111,7 @@ func (s *Server) questions(who access.Person, found seen, said reply, now time.T
 func (s *Server) question(who access.Person, found seen, open wire.EscalationView, said reply, now time.Time) question {
 	q := question{
 		ID: open.ID, Proposal: open.Kind == wire.EscalationProposal, Reason: open.Reason, Detail: open.Detail, Headline: reasonText(open.Reason),
-		OpenedAt: open.OpenedAt, AnswerBy: open.WindowEndsAt, Lines: messageLines(open.Message), Comment: said.draft.comment, Wrong: said.field,
+		OpenedAt: open.OpenedAt, AnswerBy: open.WindowEndsAt, Lines: messageLines(open.Message, open.ID), Comment: said.draft.comment, Wrong: said.field,
 	}
 	q.Unsigned = found.view.Signing != nil && s.options.Sign == nil
 	if open.Request != nil {
@@ -126,21 +139,35 @@ func rawState(view wire.OperationView) string {
 	return view.LastObservation.Job.RawState
 }
 
-// messageLines takes the message of a question apart. Its headline stands above, and its options are in the form.
-func messageLines(message string) []messageLine {
+// messageLines takes the message of a question apart. Its headline stands above, and its options are in the form. Lines are told
+// apart by what they begin with: the rest of a line may be the words of a provider or of a caller.
+func messageLines(message, id string) []messageLine {
 	var out []messageLine
 	lines := strings.Split(message, "\n")
 	for _, line := range lines[1:] {
-		if strings.HasSuffix(line, "; options:") {
+		if asksFor(line, id) {
 			break
 		}
 		name, text, ok := strings.Cut(line, ": ")
 		if !ok {
 			name, text = "", line
 		}
-		out = append(out, messageLine{Name: name, Text: text, Link: safeLink(text)})
+		view := messageLine{Name: name, Text: text}
+		if name == lineConsole {
+			view.Link = safeLink(text)
+		}
+		out = append(out, view)
 	}
 	return out
+}
+
+// lineConsole is the line whose address comes from the state table.
+const lineConsole = "look at the provider"
+
+// asksFor is the line that asks for the answer, after which the options stand. Other lines have a name before their text.
+func asksFor(line, id string) bool {
+	ask, _, ok := strings.Cut(line, " "+id+" before ")
+	return ok && (ask == "answer" || ask == "answer, signed by a trusted key,")
 }
 
 // safeLink is a text that is an address of the web as a whole, and leads nowhere else.
@@ -161,7 +188,7 @@ func optionOf(option wire.Option, view wire.OperationView, open wire.EscalationV
 	}
 	if option.Kind == wire.DecisionUseCredential {
 		o.Fields = append(o.Fields, fieldView{
-			Name: fieldName(option.Kind, fieldCredential), Kind: "text", Label: "Credential", Value: d.value(option.Kind, fieldCredential, ""),
+			Name: fieldName(option.Kind, fieldCredential), Kind: "text", Longest: longest(fieldCredential), Label: "Credential", Value: d.value(option.Kind, fieldCredential, ""),
 			Hint: "its name, as the worker knows it; the same name if its version has changed",
 		})
 	}
@@ -189,11 +216,11 @@ func jobFields(d draft) []fieldView {
 	kind := wire.DecisionAttach
 	return []fieldView{
 		{
-			Name: fieldName(kind, fieldJob), Kind: "text", Label: "Job", Value: d.value(kind, fieldJob, ""),
+			Name: fieldName(kind, fieldJob), Kind: "text", Longest: longest(fieldJob), Label: "Job", Value: d.value(kind, fieldJob, ""),
 			Hint: "its id at the provider",
 		},
 		{
-			Name: fieldName(kind, fieldStatusURL), Kind: "text", Label: "Status URL", Value: d.value(kind, fieldStatusURL, ""),
+			Name: fieldName(kind, fieldStatusURL), Kind: "text", Longest: longest(fieldStatusURL), Label: "Status URL", Value: d.value(kind, fieldStatusURL, ""),
 			Hint: "where the provider hands one out; else empty",
 		},
 	}

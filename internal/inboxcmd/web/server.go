@@ -25,8 +25,9 @@ import (
 const (
 	// pageSize is how many waits one page of a list shows.
 	pageSize = 50
-	// maxBody bounds what a form may hold: a comment of 4,096 characters, each of at most four bytes and escaped, and more.
-	maxBody = 64 << 10
+	// maxBody bounds what a form may hold: a comment of 4,096 characters, each of at most four bytes and escaped, a status URL of
+	// as many that are ASCII, and more.
+	maxBody = 96 << 10
 	// pageTimeout bounds the drawing of a page. Waits are asked within askTimeout of it.
 	pageTimeout = 15 * time.Second
 	askTimeout  = 5 * time.Second

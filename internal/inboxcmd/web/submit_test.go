@@ -46,8 +46,22 @@ func TestAttach(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, missing.status)
 	require.Contains(t, missing.plain(), "Name the job that you found at the provider.")
 
+	long := "https://jobs.example.com/" + strings.Repeat("s", 4096)
+	for name, value := range map[string]string{"attach.status_url": long, "attach.job": strings.Repeat("j", 257)} {
+		tooLong := cyd.answerTo(run.GetID(), "attach", "attach.job", "exp_1", name, value, "comment", "seen")
+		require.Equal(t, http.StatusUnprocessableEntity, tooLong.status, name)
+		require.Contains(t, tooLong.plain(), " characters; at most ", name)
+		require.Contains(t, tooLong.text, `value="`+value+`"`, "what was typed is kept")
+	}
+	for _, node := range page.nodes() {
+		if most, ok := map[string]string{"attach.job": "256", "attach.status_url": "4096"}[attribute(node, "name")]; ok {
+			require.Equal(t, most, attribute(node, "maxlength"))
+		}
+	}
+
 	job := shared.Provider.Submissions()[0].JobID
-	sent := cyd.answerTo(run.GetID(), "attach", "attach.job", job, "attach.status_url", shared.Provider.StatusURL(job), "comment", "seen in the list")
+	status := shared.Provider.StatusURL(job)
+	sent := cyd.answerTo(run.GetID(), "attach", "attach.job", job, "attach.status_url", status, "comment", "seen in the list")
 	require.Equal(t, http.StatusSeeOther, sent.status, sent.text)
 	var outcome wire.SubmitOutcome
 	require.NoError(t, run.Get(t.Context(), &outcome))
@@ -55,4 +69,9 @@ func TestAttach(t *testing.T) {
 	require.Equal(t, job, outcome.ProviderJobID)
 	require.Equal(t, "cyd@example.com", outcome.DecidedBy)
 	require.Contains(t, cyd.get(inbox.Page(run.GetID())).plain(), "succeeded")
+	applied, _ := decisions(t, run.GetID())
+	require.Len(t, applied, 1)
+	decision, err := wire.DecodeDecision(applied[0].Decision)
+	require.NoError(t, err)
+	require.Equal(t, status, decision.StatusURL)
 }
