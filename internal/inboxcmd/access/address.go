@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strings"
 )
 
 // secureURL reports whether what is sent there stays secret: https, or loopback.
@@ -34,10 +35,16 @@ func safeURL(text string) *url.URL {
 func Origin(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
-	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Path != "" && u.Path != "/":
+	case err != nil || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Path != "" && u.Path != "/":
 		return nil, fmt.Errorf("%q is not scheme and host, such as https://inbox.example.com", text)
 	case !secureURL(u):
 		return nil, fmt.Errorf("%q is not https, without which whoever is in between signs in as you; http is for loopback alone", text)
 	}
-	return &url.URL{Scheme: u.Scheme, Host: u.Host}, nil
+	return &url.URL{Scheme: u.Scheme, Host: asSaid(u)}, nil
+}
+
+// asSaid is a host as browsers say it: lower-case, and without the port that the scheme has anyway.
+func asSaid(u *url.URL) string {
+	usual := map[string]string{"https": ":443", "http": ":80"}[u.Scheme]
+	return strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(u.Host), usual), ":")
 }

@@ -38,6 +38,10 @@ func TestProxyBelievesItsAddressesAlone(t *testing.T) {
 		r.Header.Add("X-Forwarded-Email", "cyd@example.com")
 		_, err = proxy.Identify(r)
 		require.EqualError(t, err, "The proxy does not say who you are, or says it twice.")
+		r.Header.Set("X-Forwarded-Email", "ana@example.com")
+		r.Header.Add("X-Forwarded-Groups", "admins")
+		_, err = proxy.Identify(r)
+		require.EqualError(t, err, "The proxy says twice which groups you are in.", "one of them may be what the person sent")
 	}
 }
 
@@ -111,6 +115,23 @@ func TestOrigin(t *testing.T) {
 		_, err := access.Origin(text)
 		require.Equal(t, good, err == nil, text)
 	}
+}
+
+// An origin is written as browsers write it, which requests are compared with.
+func TestOriginAsBrowsersSayIt(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"https://Inbox.Example.com": "https://inbox.example.com", "HTTPS://inbox.example.com:443/": "https://inbox.example.com",
+		"https://inbox.example.com:8443": "https://inbox.example.com:8443", "https://inbox.example.com:80": "https://inbox.example.com:80",
+		"https://inbox.example.com:": "https://inbox.example.com", "http://localhost:80": "http://localhost", "http://localhost:443": "http://localhost:443",
+		"http://[::1]:80": "http://[::1]", "https://[2001:DB8::1]:443": "https://[2001:db8::1]",
+	} {
+		origin, err := access.Origin(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, origin.String(), text)
+	}
+	_, err := access.Origin("https://:443")
+	require.Error(t, err)
 }
 
 // The file that the containers begin with can be used as it stands, but for its names.

@@ -88,7 +88,11 @@ func (p *Proxy) Identify(r *http.Request) (Person, error) {
 	}
 	person := Person{Name: strings.TrimSpace(names[0])}
 	if p.settings.GroupsHeader != "" {
-		person.Groups = groupsOf(r.Header.Values(p.settings.GroupsHeader))
+		groups := r.Header.Values(p.settings.GroupsHeader)
+		if len(groups) > 1 {
+			return Person{}, &NobodyError{Because: "The proxy says twice which groups you are in."}
+		}
+		person.Groups = groupsOf(groups)
 	}
 	if err := person.validate(); err != nil {
 		return Person{}, &NobodyError{Because: "The proxy says who you are in a way that cannot be used: " + err.Error() + "."}
