@@ -86,7 +86,7 @@ type fieldView struct {
 	// Longest is how many characters a text may have.
 	Longest int
 	Most    int
-	Unit string
+	Unit    string
 	// UnitName is the name of the unit's field.
 	UnitName string
 	Wrong    bool

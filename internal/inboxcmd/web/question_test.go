@@ -23,7 +23,7 @@ func TestMessageLines(t *testing.T) {
 				RequestedBy: elsewhere, ExpectedEffect: elsewhere, Seconds: 60,
 			}},
 		}
-		briefing.Proposal.Escalation.Options = []wire.Option{{Kind: wire.DecisionRefuse}}
+		briefing.Proposal.Options = []wire.Option{{Kind: wire.DecisionRefuse}}
 		lines := messageLines(operation.Message(briefing), id)
 		named := map[string]messageLine{}
 		for _, line := range lines {
