@@ -16,7 +16,6 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
-	"golang.org/x/time/rate"
 )
 
 const (
@@ -25,8 +24,6 @@ const (
 	// providerTimeout and maxProviderBytes bound a request to the OpenID provider and its answer.
 	providerTimeout  = 10 * time.Second
 	maxProviderBytes = 1 << 20
-	// callbacksPerSecond bounds how often the provider is asked on behalf of whoever sends requests.
-	callbacksPerSecond, callbacksAtOnce = 5, 50
 	// maxClaim bounds what is taken from an address.
 	maxClaim = 4096
 )
@@ -99,7 +96,7 @@ type OIDC struct {
 	sessions *sessions
 	sealer   sealer
 	client   *http.Client
-	limit    *rate.Limiter
+	limit    *callbackLimit
 	tell     Teller
 
 	mu       sync.Mutex
@@ -124,7 +121,7 @@ func NewOIDC(s OIDCSettings, secret string, origin *url.URL, logger *slog.Logger
 	}
 	return &OIDC{
 		settings: s, secret: secret, origin: origin, logger: logger, now: now, sealer: sealer,
-		sessions: newSessions(s.life(), now), limit: rate.NewLimiter(callbacksPerSecond, callbacksAtOnce),
+		sessions: newSessions(s.life(), now), limit: newCallbackLimit(),
 		client: &http.Client{Timeout: providerTimeout, Transport: boundedTransport{http.DefaultTransport}},
 	}, nil
 }
@@ -273,19 +270,23 @@ func localPath(to string) string {
 // callback takes what the provider sent a person back with.
 func (o *OIDC) callback(w http.ResponseWriter, r *http.Request) {
 	begun, err := o.begun(r)
+	code := r.URL.Query().Get("code")
 	o.dropCookie(w, cookieAttempt)
 	switch {
 	case err != nil:
 		o.refuse(w, r, http.StatusForbidden, "This sign-in was not begun here, or is too old.", err)
 		return
-	case !o.limit.Allow():
-		o.refuse(w, r, http.StatusTooManyRequests, "Too many people are signing in. Try again in a moment.", errors.New("too many sign-ins"))
-		return
 	case r.URL.Query().Get("error") != "":
 		o.refuse(w, r, http.StatusForbidden, "The sign-in service did not sign you in.", fmt.Errorf("the provider answered %.200q", r.URL.Query().Get("error")))
 		return
+	case code == "" || len(code) > maxClaim:
+		o.refuse(w, r, http.StatusForbidden, "You could not be signed in.", errors.New("code is missing or too long"))
+		return
+	case !o.limit.allow(r.RemoteAddr, o.now()):
+		o.refuse(w, r, http.StatusTooManyRequests, "Too many people are signing in. Try again in a moment.", errors.New("too many sign-ins"))
+		return
 	}
-	person, err := o.exchange(r.Context(), r.URL.Query().Get("code"), begun)
+	person, err := o.exchange(r.Context(), code, begun)
 	if err != nil {
 		o.refuse(w, r, http.StatusForbidden, "You could not be signed in.", err)
 		return
@@ -321,9 +322,6 @@ func (o *OIDC) begun(r *http.Request) (attempt, error) {
 
 // exchange turns a code into who the person is.
 func (o *OIDC) exchange(ctx context.Context, code string, begun attempt) (Person, error) {
-	if code == "" || len(code) > maxClaim {
-		return Person{}, errors.New("code is missing or too long")
-	}
 	ctx = oidc.ClientContext(ctx, o.client)
 	config, err := o.config(ctx)
 	if err != nil {
