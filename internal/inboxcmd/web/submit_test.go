@@ -37,6 +37,7 @@ func TestAttach(t *testing.T) {
 	page := cyd.get(inbox.Page(run.GetID()))
 	require.Equal(t, http.StatusOK, page.status)
 	require.Contains(t, page.plain(), "It was submitted, and nobody knows whether there is a job")
+	require.Contains(t, page.plain(), "Submission attached at demo-export")
 	require.Contains(t, page.text, `name="attach.job"`)
 	require.Contains(t, page.text, `name="attach.status_url"`)
 	require.Equal(t, http.StatusOK, looker.get(inbox.Page(run.GetID())).status)

@@ -24,6 +24,7 @@ type waitPage struct {
 	Name                   string
 	WorkflowID, RunID      string
 	Provider, Account, Job string
+	Submission             bool // whose Job is its id
 	State, Tone            string
 	Notice                 *notice
 	Questions              []question
@@ -73,7 +74,8 @@ func (s *Server) waitPage(who access.Person, found seen, said reply, now time.Ti
 	p := waitPage{
 		Frame: s.frame(who, ""), Name: nameOf(found), WorkflowID: found.ref.id, RunID: found.runID(),
 		Provider: found.ref.provider, Account: found.ref.account, Job: found.ref.job,
-		Missing: found.story.Missing, BrokenAt: found.story.BrokenAt, Entries: len(found.story.Entries),
+		Submission: strings.HasPrefix(found.ref.id, wire.SubmitWorkflowIDPrefix),
+		Missing:    found.story.Missing, BrokenAt: found.story.BrokenAt, Entries: len(found.story.Entries),
 	}
 	p.Frame.Title = p.Name
 	p.State, p.Tone = stateOf(found)
