@@ -137,7 +137,10 @@ func (a *Activities) holdBack(ctx context.Context, ready cleared, s *stay, now t
 	count(ctx, "jobwait_held_back", ready.table.Provider(), string(verdict.Cause))
 	a.gaugeHolds(ctx, now)
 	text := fmt.Sprintf("held back until %s by %s %s, nothing sent", clockTime(slot), causes[verdict.Cause], s.lane.Origin)
-	return temporal.NewApplicationErrorWithOptions(text, wire.ErrorHeldBack, temporal.ApplicationErrorOptions{NextRetryDelay: verdict.For})
+	return temporal.NewApplicationErrorWithOptions(text, wire.ErrorHeldBack, temporal.ApplicationErrorOptions{
+		NextRetryDelay: verdict.For,
+		Category:       temporal.ApplicationErrorCategoryBenign, // no failure: the SDK neither counts it as one nor logs an error
+	})
 }
 
 // causes are what people read, before the name of the origin.

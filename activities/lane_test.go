@@ -61,6 +61,7 @@ func heldFor(t *testing.T, err error) time.Duration {
 	require.ErrorAs(t, err, &held)
 	require.Equal(t, wire.ErrorHeldBack, held.Type())
 	require.False(t, held.NonRetryable())
+	require.Equal(t, temporal.ApplicationErrorCategoryBenign, held.Category(), "an operator is shown an error")
 	return held.NextRetryDelay()
 }
 

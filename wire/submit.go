@@ -260,14 +260,13 @@ type SubmitResult struct {
 
 // Details of a submission's verdict.
 const (
-	DetailNoJobID        = "no_job_id"        // accepted, and no job id can be read
-	DetailRequestChanged = "request_changed"  // the table builds another request than the one that was fingerprinted
-	DetailKeyUsed        = "key_used"         // the provider has a job under this key already
-	DetailURLRejected    = "status_url"       // accepted, and its status URL is not one that the table accepts
-	DetailAfterAmbiguous = "refused_again"    // refused, after a request that may have made a job
-	DetailWaitNotRun     = "wait_not_run"     // the wait for the job cannot be run
-	DetailWaitLost       = "wait_lost"        // the wait for the job ended without an outcome
-	DetailOwnerUnknown   = "owner_unreadable" // another wait owns the job, and its outcome is not known
+	DetailNoJobID        = "no_job_id"       // accepted, and no job id can be read
+	DetailRequestChanged = "request_changed" // the table builds another request than the one that was fingerprinted
+	DetailKeyUsed        = "key_used"        // the provider has a job under this key already
+	DetailURLRejected    = "status_url"      // accepted, and its status URL is not one that the table accepts
+	DetailAfterAmbiguous = "refused_again"   // refused, after a request that may have made a job
+	DetailWaitNotRun     = "wait_not_run"    // the wait for the job cannot be run
+	DetailWaitLost       = "wait_lost"       // the wait for the job ended without an outcome
 )
 
 // OwnerRequest asks AwaitOwner to wait for the outcome of a workflow that waits for a job. It asks the Temporal server, never

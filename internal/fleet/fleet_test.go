@@ -13,9 +13,6 @@ import (
 // A small fleet, looked at before and after a time without workers: who is counted are all of them, and the rate is kept. How
 // evenly they ask is a matter of half an hour, and of the command.
 func TestAFleetIsLookedAtTwice(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a minute")
-	}
 	t.Parallel()
 	options := fleet.Options{Waits: 6, Workers: 2, Rate: 1, Interval: time.Second, Look: 4 * time.Second, Outage: time.Second}
 
