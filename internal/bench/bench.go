@@ -5,13 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
-
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/log"
 
 	"github.com/jobwait/jobwait/internal/devserver"
 )
@@ -22,9 +18,8 @@ type bench struct {
 	progress    io.Writer
 	program     string
 	credentials string
-	server      *devserver.Server
+	executable  devserver.Executable
 	provider    *provider
-	client      client.Client
 	turns       int
 	report      *Report
 	// saturated is the bare loop's polls a second at saturation.
@@ -48,28 +43,17 @@ func Run(ctx context.Context, options Options, progress io.Writer) (*Report, err
 }
 
 func (b *bench) open(ctx context.Context) (err error) {
-	executable, err := devserver.Find(ctx, b.progress)
-	if err != nil {
+	if b.executable, err = devserver.Find(ctx, b.progress); err != nil {
 		return err
 	}
-	b.report = newReport(executable.ServerVersion)
+	b.report = newReport(b.executable.ServerVersion)
 	if b.program, err = os.Executable(); err != nil {
 		return err
 	}
 	if b.provider, err = newProvider(ctx); err != nil {
 		return err
 	}
-	if err := b.writeCredentials(); err != nil {
-		return err
-	}
-	if b.server, err = devserver.Start(ctx, b.options.server(executable)); err != nil {
-		return err
-	}
-	b.client, err = client.DialContext(ctx, client.Options{
-		HostPort: b.server.Address, Namespace: b.server.Namespace, Identity: "bench",
-		Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler)),
-	})
-	return err
+	return b.writeCredentials()
 }
 
 func (b *bench) writeCredentials() error {
@@ -79,24 +63,14 @@ func (b *bench) writeCredentials() error {
 }
 
 func (b *bench) close() error {
-	var errs []error
-	if b.client != nil {
-		b.client.Close()
+	if b.provider == nil {
+		return nil
 	}
-	if b.server != nil {
-		errs = append(errs, b.server.Stop())
-	}
-	if b.provider != nil {
-		errs = append(errs, b.provider.close())
-	}
-	return errors.Join(errs...)
+	return b.provider.close()
 }
 
-func (b *bench) newWorker(s side, queue string) (*workerProcess, error) {
-	env := []string{
-		"TEMPORAL_ADDRESS=" + b.server.Address, "TEMPORAL_NAMESPACE=" + b.server.Namespace, "BENCH_KEY=" + providerKey,
-	}
-	return startWorker(b.program, s.role, filepath.Join(b.options.Dir, queue+".log"), s.args(queue), env)
+func (b *bench) newWorker(h *host, s side, queue string) (*workerProcess, error) {
+	return startWorker(b.program, s.role, filepath.Join(b.options.Dir, queue+".log"), s.args(queue), h.env())
 }
 
 // measure runs the phases. The longest waits are recorded beside all others, from the beginning to the end.
@@ -121,10 +95,10 @@ func (b *bench) measure(ctx context.Context) error {
 		}
 		b.tell("%s", phase.name)
 		if err := phase.run(ctx); err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", phase.name, err), recording.stop(ctx))
+			return errors.Join(fmt.Errorf("%s: %w", phase.name, err), recording.stop())
 		}
 	}
-	return recording.stop(ctx)
+	return recording.stop()
 }
 
 func (b *bench) tell(format string, args ...any) {

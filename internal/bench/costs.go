@@ -27,17 +27,17 @@ func (b *bench) costsOf(ctx context.Context, s side) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, t.worker.stop()) }()
+	defer func() { err = errors.Join(err, t.leave()) }()
 	job := t.group + ".one"
 	b.provider.end(job, b.options.Polls)
-	run, err := s.start(ctx, t.queue, job, 1)
+	run, err := t.start(ctx, t, job, 1)
 	if err != nil {
 		return err
 	}
 	if err := run.Get(ctx, nil); err != nil {
 		return err
 	}
-	histories, err := fetch(ctx, b.client, run.GetID(), run.GetRunID())
+	histories, err := fetch(ctx, t.host.client, run.GetID(), run.GetRunID())
 	if err != nil {
 		return err
 	}

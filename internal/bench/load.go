@@ -103,7 +103,7 @@ func (b *bench) under(ctx context.Context, s side, phase string, waits, interval
 	if err == nil {
 		err = measure(t)
 	}
-	return errors.Join(err, b.leave(ctx, t))
+	return errors.Join(err, t.leave())
 }
 
 func (b *bench) steady(ctx context.Context, t *turn) error {
@@ -142,7 +142,7 @@ func (b *bench) snapshot(t *turn) (window, error) {
 	if err != nil {
 		return window{}, err
 	}
-	server, err := usageOf(b.server.PID())
+	server, err := usageOf(t.host.server.PID())
 	return window{polls: b.provider.pollsOf(t.group), worker: worker.cpu, server: server.cpu}, err
 }
 
@@ -163,7 +163,7 @@ func (b *bench) profile(t *turn) error {
 func (b *bench) timers(ctx context.Context, t *turn) error {
 	var late []float64
 	for _, run := range t.runs[:min(sampled, len(t.runs))] {
-		history, err := waittest.FetchHistory(ctx, b.client, run.GetID(), run.GetRunID())
+		history, err := waittest.FetchHistory(ctx, t.host.client, run.GetID(), run.GetRunID())
 		if err != nil {
 			return err
 		}

@@ -48,13 +48,12 @@ func heapName(n int) string {
 	return fmt.Sprintf("heap and stacks per waiting job at %s", thousands(n))
 }
 
-// memoryOf leaves its waits behind: they sleep, and the server goes away after this phase.
 func (b *bench) memoryOf(ctx context.Context, s side) (err error) {
 	t, err := b.take(ctx, s, "memory")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, t.worker.stop()) }()
+	defer func() { err = errors.Join(err, t.leave()) }()
 	// One wait warms up what every worker needs once.
 	if err := b.waiting(ctx, t, 1); err != nil {
 		return err
@@ -86,7 +85,7 @@ func (b *bench) deepMemoryOf(ctx context.Context, s side) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.leave(ctx, t)) }()
+	defer func() { err = errors.Join(err, t.leave()) }()
 	if err := b.waiting(ctx, t, 1); err != nil {
 		return err
 	}

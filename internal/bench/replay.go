@@ -30,25 +30,22 @@ func (b *bench) startLong(ctx context.Context) (*long, error) {
 	for _, s := range b.sides() {
 		t, err := b.take(ctx, s, "long")
 		if err != nil {
-			return nil, errors.Join(err, l.stop(ctx))
+			return nil, errors.Join(err, l.stop())
 		}
 		l.turns = append(l.turns, t)
 		b.provider.end(t.group+".w0", b.options.LongPolls)
 		if _, err := b.add(ctx, t, "w", 1, 1, 0); err != nil {
-			return nil, errors.Join(err, l.stop(ctx))
+			return nil, errors.Join(err, l.stop())
 		}
 	}
 	return l, nil
 }
 
-// stop ends the workers, and the waits if they have not ended yet.
-func (l *long) stop(ctx context.Context) error {
+// stop ends both turns.
+func (l *long) stop() error {
 	var errs []error
 	for _, t := range l.turns {
-		for _, run := range t.runs {
-			_ = l.bench.client.TerminateWorkflow(ctx, run.GetID(), "", "the run is over") // most have ended
-		}
-		errs = append(errs, t.worker.stop())
+		errs = append(errs, t.leave())
 	}
 	l.turns = nil
 	return errors.Join(errs...)
@@ -73,10 +70,10 @@ func (l *long) replay(ctx context.Context) error {
 func (l *long) replayOf(ctx context.Context, t *turn) error {
 	l.bench.tell("  %s: until it has ended", t.group)
 	run := t.runs[0]
-	if err := l.bench.client.GetWorkflow(ctx, run.GetID(), "").Get(ctx, nil); err != nil {
+	if err := t.host.client.GetWorkflow(ctx, run.GetID(), "").Get(ctx, nil); err != nil {
 		return err
 	}
-	histories, err := fetch(ctx, l.bench.client, run.GetID(), run.GetRunID())
+	histories, err := fetch(ctx, t.host.client, run.GetID(), run.GetRunID())
 	if err != nil {
 		return err
 	}

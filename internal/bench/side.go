@@ -7,7 +7,6 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	taskqueuepb "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
@@ -33,8 +32,8 @@ type side struct {
 	activity string
 	// args and env start the worker on a task queue.
 	args func(queue string) []string
-	// start starts the wait for a job that is asked every so many seconds.
-	start func(ctx context.Context, queue, job string, interval int) (client.WorkflowRun, error)
+	// start starts the wait of a turn for a job that is asked every so many seconds.
+	start func(ctx context.Context, t *turn, job string, interval int) (client.WorkflowRun, error)
 }
 
 func (b *bench) sides() []side {
@@ -52,8 +51,8 @@ func (b *bench) sides() []side {
 	}
 }
 
-func (b *bench) startBare(ctx context.Context, queue, job string, interval int) (client.WorkflowRun, error) {
-	return b.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "bare/" + job, TaskQueue: queue},
+func (b *bench) startBare(ctx context.Context, t *turn, job string, interval int) (client.WorkflowRun, error) {
+	return t.host.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "bare/" + job, TaskQueue: t.queue},
 		bareWorkflow, bareInput{URL: b.provider.url(job), IntervalSeconds: interval})
 }
 
@@ -61,7 +60,7 @@ func (b *bench) startBare(ctx context.Context, queue, job string, interval int) 
 // minimum and twice that, so the minimum is two thirds of the interval. It cannot be less than a second; waits with an interval
 // of one second ask every one to two. The backoff is the default one, so that a first request that is late does not wait for
 // a whole long interval once more.
-func (b *bench) startWait(ctx context.Context, queue, job string, interval int) (client.WorkflowRun, error) {
+func (b *bench) startWait(ctx context.Context, t *turn, job string, interval int) (client.WorkflowRun, error) {
 	zero, timeout := 0, int(requestTimeout/time.Second)
 	least := max(interval*2/3, 1)
 	base := min(least, usualBase)
@@ -74,14 +73,15 @@ func (b *bench) startWait(ctx context.Context, queue, job string, interval int) 
 			RequestTimeoutSeconds: &timeout,
 		},
 	}
-	return b.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID), TaskQueue: queue,
+	return t.host.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID), TaskQueue: t.queue,
 	}, wire.WorkflowAwaitJob, spec)
 }
 
-// turn is a worker of one side with its waits, all in one group of jobs.
+// turn is a server and a worker of one side with its waits, all in one group of jobs.
 type turn struct {
 	side
+	host         *host
 	group, queue string
 	worker       *workerProcess
 	runs         []client.WorkflowRun
@@ -89,32 +89,38 @@ type turn struct {
 	started      map[string]time.Time
 }
 
-// take begins a turn: a fresh worker on a task queue of its own. leave ends it.
+// take begins a turn: a fresh server and a fresh worker. leave ends it.
 func (b *bench) take(ctx context.Context, s side, phase string) (*turn, error) {
 	b.turns++
 	group := s.name + "-" + phase + "-" + strconv.Itoa(b.turns)
 	t := &turn{side: s, group: group, queue: "bench-" + group, started: map[string]time.Time{}}
 	var err error
-	if t.worker, err = b.newWorker(s, t.queue); err != nil {
+	if t.host, err = b.newHost(ctx); err != nil {
 		return nil, err
 	}
-	if err := b.ready(ctx, t.queue); err != nil {
-		return nil, errors.Join(err, t.worker.stop())
+	if t.worker, err = b.newWorker(t.host, s, t.queue); err != nil {
+		return nil, errors.Join(err, t.host.stop())
+	}
+	if err := t.ready(ctx); err != nil {
+		return nil, errors.Join(err, t.leave())
 	}
 	return t, nil
 }
 
+// leave ends a turn with all that it began.
+func (t *turn) leave() error { return errors.Join(t.worker.stop(), t.host.stop()) }
+
 // ready waits until the worker asks for tasks of both kinds.
-func (b *bench) ready(ctx context.Context, queue string) error {
+func (t *turn) ready(ctx context.Context) error {
 	return until(ctx, time.Minute, func() bool {
-		return b.polled(ctx, queue, enumspb.TASK_QUEUE_TYPE_WORKFLOW) && b.polled(ctx, queue, enumspb.TASK_QUEUE_TYPE_ACTIVITY)
+		return t.polled(ctx, enumspb.TASK_QUEUE_TYPE_WORKFLOW) && t.polled(ctx, enumspb.TASK_QUEUE_TYPE_ACTIVITY)
 	})
 }
 
-func (b *bench) polled(ctx context.Context, queue string, kind enumspb.TaskQueueType) bool {
-	described, err := b.client.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
-		Namespace: b.server.Namespace, TaskQueueType: kind,
-		TaskQueue: &taskqueuepb.TaskQueue{Name: queue, Kind: enumspb.TASK_QUEUE_KIND_NORMAL},
+func (t *turn) polled(ctx context.Context, kind enumspb.TaskQueueType) bool {
+	described, err := t.host.client.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
+		Namespace: t.host.server.Namespace, TaskQueueType: kind,
+		TaskQueue: &taskqueuepb.TaskQueue{Name: t.queue, Kind: enumspb.TASK_QUEUE_KIND_NORMAL},
 	})
 	return err == nil && len(described.GetPollers()) > 0
 }
@@ -144,21 +150,9 @@ func (b *bench) add(ctx context.Context, t *turn, name string, n, interval int, 
 // not repeated.
 func (t *turn) patiently(ctx context.Context, job string, interval int) (run client.WorkflowRun, err error) {
 	for range startAttempts {
-		if run, err = t.start(ctx, t.queue, job, interval); err == nil || ctx.Err() != nil {
+		if run, err = t.start(ctx, t, job, interval); err == nil || ctx.Err() != nil {
 			return run, err
 		}
 	}
 	return nil, err
-}
-
-// leave ends the waits of a turn and its worker.
-func (b *bench) leave(ctx context.Context, t *turn) error {
-	err := inParallel(ctx, len(t.runs), func(ctx context.Context, i int) error {
-		err := b.client.TerminateWorkflow(ctx, t.runs[i].GetID(), "", "the turn is over")
-		if errors.As(err, new(*serviceerror.NotFound)) { // it has ended by itself
-			return nil
-		}
-		return err
-	})
-	return errors.Join(err, t.worker.stop())
 }
