@@ -1,6 +1,7 @@
 package docscheck_test
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 	"time"
@@ -34,26 +35,32 @@ func TestACodecLiesUnderneath(t *testing.T) {
 	require.Equal(t, wire.StatusSucceeded, outcome.Status)
 }
 
-// What it says of data converters: JSON may look as they like, and with anything else no wait begins.
-func TestASpecHasToBeJSON(t *testing.T) {
+// What it says of data converters: JSON may look as they like, and anything else stops a wait where it is read.
+func TestWhatIsReadRawHasToBeJSON(t *testing.T) {
 	t.Parallel()
-	for name, give := range map[string]converter.PayloadConverter{
-		"indented json": indented{converter.NewJSONPayloadConverter()},
-		"not json":      shifted{converter.NewJSONPayloadConverter()},
+	plain := converter.NewJSONPayloadConverter()
+	for name, test := range map[string]struct {
+		give      converter.PayloadConverter
+		complaint string // empty: none
+	}{
+		"indented json":              {indented{plain}, ""},
+		"nothing is JSON":            {shifted{plain}, "the input is missing or not valid JSON"},
+		"a spec is, a result is not": {some{shifted{plain}, is[wire.Prepared]}, "left to a worker of a newer version"},
+		"nor is an answer":           {some{shifted{plain}, is[wire.PollResult]}, "left to a worker of a newer version"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			env, spec := oddJob(t)
 			spec.Escalation.EscalateOn = []wire.Reason{}
-			env.SetDataConverter(converter.NewCompositeDataConverter(give))
+			env.SetDataConverter(converter.NewCompositeDataConverter(test.give))
 
 			env.ExecuteWorkflow(wire.WorkflowAwaitJob, spec)
 
-			if name == "indented json" {
+			if test.complaint == "" {
 				require.NoError(t, env.GetWorkflowError())
 				return
 			}
-			require.Error(t, env.GetWorkflowError())
+			require.ErrorContains(t, env.GetWorkflowError(), test.complaint)
 		})
 	}
 }
@@ -136,6 +143,24 @@ func (s shifted) ToPayload(value any) (*commonpb.Payload, error) {
 }
 
 func (s shifted) FromPayload(payload *commonpb.Payload, into any) error {
-	plain := &commonpb.Payload{Metadata: payload.GetMetadata(), Data: payload.GetData()[1:]}
+	plain := &commonpb.Payload{Metadata: payload.GetMetadata(), Data: bytes.TrimPrefix(payload.GetData(), []byte{0x01})}
 	return s.JSONPayloadConverter.FromPayload(plain, into)
+}
+
+// some shifts the values that it is told to, and leaves the others as JSON.
+type some struct {
+	shifted
+	shifts func(value any) bool
+}
+
+func (s some) ToPayload(value any) (*commonpb.Payload, error) {
+	if s.shifts(value) {
+		return s.shifted.ToPayload(value)
+	}
+	return s.JSONPayloadConverter.ToPayload(value)
+}
+
+func is[T any](value any) bool {
+	_, yes := value.(T)
+	return yes
 }
