@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -145,6 +146,11 @@ func deliver(t *testing.T, n *notify.Notifier, before wire.NotifyResult) wire.No
 	require.NotContains(t, fmt.Sprintf("%+v", result), marker)
 	return result
 }
+
+// panicked is what is told of a channel that panicked.
+const panicked = "panic in the channel, see the worker's log"
+
+func textLogger(to io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(to, nil)) }
 
 func quiet(wire.NotifyResult) {}
 

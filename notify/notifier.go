@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync"
@@ -98,7 +100,7 @@ func (n *Notifier) Notify(ctx context.Context, notification wire.Notification) e
 // Deliver makes one attempt, all channels at the same time: a slow one holds up no other. See activities.ChannelNotifier.
 func (n *Notifier) Deliver(ctx context.Context, notification wire.Notification, before wire.NotifyResult, progress func(wire.NotifyResult)) wire.NotifyResult {
 	if n.options.Logger != nil && len(before.Channels) == 0 {
-		_ = activities.LogNotifier{Logger: n.options.Logger}.Notify(ctx, notification) // it never fails
+		_ = n.guarded("log", func() error { return activities.LogNotifier{Logger: n.options.Logger}.Notify(ctx, notification) })
 	}
 	round := newRound(n.receiversFor(notification), before)
 	var attempts sync.WaitGroup
@@ -107,7 +109,7 @@ func (n *Notifier) Deliver(ctx context.Context, notification wire.Notification, 
 			continue
 		}
 		attempts.Go(func() {
-			err := attempt(ctx, receiver, notification, n.options.BaseURL)
+			err := n.attempt(ctx, receiver, notification)
 			round.take(i, err, time.Now(), progress)
 		})
 	}
@@ -125,16 +127,32 @@ func (n *Notifier) receiversFor(notification wire.Notification) []receiver {
 	return wanted
 }
 
-// attempt keeps a fault in the words, or in what lies below, from ending the worker.
-func attempt(ctx context.Context, to receiver, notification wire.Notification, base string) (err error) {
+func (n *Notifier) attempt(ctx context.Context, to receiver, notification wire.Notification) error {
+	return n.guarded(to.name, func() error {
+		ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+		defer cancel()
+		return to.sender.send(ctx, newMessage(notification, n.options.BaseURL, to.name))
+	})
+}
+
+// guarded keeps a panic in the words, or in what lies below, from ending the worker or the other channels. The log says where
+// it was: its value may hold a secret, its type and the stack hold none.
+func (n *Notifier) guarded(channel string, do func() error) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			err = errors.New("a fault below")
+			n.logger().Error("a channel panicked",
+				"channel", channel, "type", fmt.Sprintf("%T", fault), "stack", string(debug.Stack()))
+			err = &failure{detail: "panic in the channel, see the worker's log"}
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
-	defer cancel()
-	return to.sender.send(ctx, newMessage(notification, base, to.name))
+	return do()
+}
+
+func (n *Notifier) logger() *slog.Logger {
+	if n.options.Logger == nil {
+		return slog.Default()
+	}
+	return n.options.Logger
 }
 
 // round is one attempt on all receivers of a notification.

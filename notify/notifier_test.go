@@ -113,17 +113,20 @@ func TestSlackHeadlineIsPlain(t *testing.T) {
 	}
 }
 
-// A fault in the words of a message is a failed attempt and not the end of a worker.
-func TestFaultInTheWords(t *testing.T) {
+// A panic in the words of a message is a failed attempt and not the end of a worker.
+func TestPanicInTheWords(t *testing.T) {
 	t.Parallel()
 	o := listen(t, code(http.StatusOK))
-	n := through(t, slackTo("it", o.address()))
+	var log bytes.Buffer
+	n := made(t, notify.Options{Channels: []notify.Channel{slackTo("it", o.address())}, Logger: textLogger(&log)})
 	broken := escalated(func(n *wire.Notification) { // a proposal with an answer that only a stop has
 		n.Briefing.Proposal, n.Briefing.Escalation = &wire.Proposal{Escalation: *n.Briefing.Escalation}, nil
 	})
 	result := n.Deliver(t.Context(), broken, wire.NotifyResult{}, quiet)
-	require.Equal(t, "internal error", result.Channels[0].Detail)
+	require.Equal(t, panicked, result.Channels[0].Detail)
 	require.Equal(t, wire.DeliveryPending, result.Channels[0].State)
+	require.Contains(t, log.String(), `msg="a channel panicked" channel=log type=runtime.`)
+	require.Contains(t, log.String(), `msg="a channel panicked" channel=it type=runtime.`)
 	require.Empty(t, o.saw())
 }
 
@@ -394,25 +397,32 @@ func TestLogsOnce(t *testing.T) {
 	var log bytes.Buffer
 	o := listen(t, code(http.StatusInternalServerError), code(http.StatusOK))
 	n := made(t, notify.Options{
-		Channels: []notify.Channel{slackTo("it", o.address())}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Channels: []notify.Channel{slackTo("it", o.address())}, Logger: textLogger(&log),
 	})
 	deliver(t, n, later(deliver(t, n, wire.NotifyResult{})))
 	require.Equal(t, 1, strings.Count(log.String(), "a wait needs attention"))
 	require.NotContains(t, log.String(), marker)
 }
 
-// A fault in a source of secrets, or below, is a failed attempt and not the end of a worker.
-func TestFaultBelow(t *testing.T) {
+// A panic in a source of secrets, or below, is a failed attempt and not the end of a worker. The log says where it was, and not
+// what was thrown.
+func TestPanicBelow(t *testing.T) {
 	t.Parallel()
 	o := listen(t, code(http.StatusOK))
 	calls := 0
-	n := through(t, notify.Channel{Name: "it", Slack: &notify.Slack{URL: func(context.Context) (activities.Secret, error) {
-		if calls++; calls > 1 {
-			panic(errors.New(marker))
-		}
-		return activities.NewSecret(o.address())
-	}}})
-	require.Equal(t, "internal error", deliver(t, n, wire.NotifyResult{}).Channels[0].Detail)
+	var log bytes.Buffer
+	n := made(t, notify.Options{Logger: textLogger(&log), Channels: []notify.Channel{{Name: "it", Slack: &notify.Slack{
+		URL: func(context.Context) (activities.Secret, error) {
+			if calls++; calls > 1 {
+				panic(errors.New(marker))
+			}
+			return activities.NewSecret(o.address())
+		},
+	}}}})
+	require.Equal(t, panicked, deliver(t, n, wire.NotifyResult{}).Channels[0].Detail)
+	require.Contains(t, log.String(), `level=ERROR msg="a channel panicked" channel=it type=*errors.errorString stack=`)
+	require.Contains(t, log.String(), "notify_test.TestPanicBelow")
+	require.NotContains(t, log.String(), marker)
 }
 
 // However long a text gets, a message stays within what Slack shows.

@@ -31,7 +31,8 @@ type Options struct {
 	BaseURL string
 	// Channels are the ways to people, 1 to 20.
 	Channels []Channel
-	// Logger also receives each notification as one line, as it would without channels. Nil: nothing is logged.
+	// Logger also receives each notification as one line, as it would without channels, and where a channel panicked. Nil: no
+	// notification is logged, and a panic goes to slog.Default().
 	Logger *slog.Logger
 	// Proxy chooses the proxy of webhooks. Nil: HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the environment. Mail takes none.
 	Proxy func(*http.Request) (*url.URL, error)
