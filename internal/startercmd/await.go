@@ -44,13 +44,13 @@ The deadline and the two budgets have no default: they say how long, how often a
 	flags.spec.define(command)
 	command.Flags().StringVar(&flags.taskQueue, "task-queue", wire.DefaultTaskQueue, "`name` of the workers' task queue")
 	command.Flags().BoolVar(&flags.detach, "detach", false, "start the wait and do not follow it")
-	command.Flags().BoolVar(&flags.json, "json", false, "the outcome (with --detach: what was started) as JSON")
+	command.Flags().BoolVar(&flags.json, "json", false, jsonOfStarted)
 	return command
 }
 
 func noArguments(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("argument %q: there are only flags", args[0])
+		return usagef("unexpected argument %q: this command takes only flags", args[0])
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (a *app) await(ctx context.Context, flags *awaitFlags) error {
 		return a.explainStart(err)
 	}
 	if flags.detach {
-		return a.detached(spec, run.GetID(), run.GetRunID(), flags.json)
+		return a.detached(spec.OperationID, run.GetID(), run.GetRunID(), flags.json)
 	}
 	a.say("waiting for %s at %s (workflow %s); times are UTC", spec.ProviderJobID, spec.Provider, run.GetID())
 	return a.follow(ctx, s, run.GetID(), run.GetRunID(), flags.taskQueue, flags.json)
@@ -107,6 +107,9 @@ func (a *app) explainStart(err error) error {
 	}
 }
 
+// jsonOfStarted is the help of --json where there is --detach.
+const jsonOfStarted = "the outcome (with --detach: what was started) as JSON"
+
 // begun is what --detach --json prints.
 type begun struct {
 	OperationID string `json:"operation_id"`
@@ -114,9 +117,9 @@ type begun struct {
 	RunID       string `json:"run_id"`
 }
 
-func (a *app) detached(spec wire.Spec, workflowID, runID string, asJSON bool) error {
+func (a *app) detached(operationID, workflowID, runID string, asJSON bool) error {
 	if asJSON {
-		return a.printJSON(begun{spec.OperationID, workflowID, runID})
+		return a.printJSON(begun{operationID, workflowID, runID})
 	}
 	_, err := fmt.Fprintln(a.out, workflowID)
 	a.say("started; follow it with `%s follow %s`", a.name, workflowID)

@@ -71,7 +71,7 @@ func (f *fetchFlags) define(command *cobra.Command) {
 }
 
 func (a *app) fetch(ctx context.Context, s *server, workflowID string, flags *fetchFlags) error {
-	spec, err := s.fetchSpec(ctx, workflowID, flags)
+	spec, err := a.fetchSpec(ctx, s, workflowID, flags)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func explainFetch(err error) error {
 }
 
 // fetchSpec is made of the wait's spec, its outcome and the flags, and checked before anything is started.
-func (s *server) fetchSpec(ctx context.Context, workflowID string, flags *fetchFlags) (wire.FetchSpec, error) {
+func (a *app) fetchSpec(ctx context.Context, s *server, workflowID string, flags *fetchFlags) (wire.FetchSpec, error) {
 	destination, key, ok := strings.Cut(flags.to, "/")
 	if !ok {
 		return wire.FetchSpec{}, usagef("--to %q is not destination/key, such as reports/2026/report-17.csv", flags.to)
@@ -118,7 +118,7 @@ func (s *server) fetchSpec(ctx context.Context, workflowID string, flags *fetchF
 		return wire.FetchSpec{}, err
 	}
 	if waits.Open(info) {
-		return wire.FetchSpec{}, hinted(errors.New("the wait goes on: there is no result yet"), "`%s` follows it", "jobwait follow "+workflowID)
+		return wire.FetchSpec{}, hinted(errors.New("the wait goes on: there is no result yet"), "`%s follow %s` follows it", a.name, workflowID)
 	}
 	outcome, err := s.Outcome(ctx, workflowID, info.WorkflowExecution.RunID)
 	if err != nil {

@@ -56,7 +56,7 @@ func (f *specFlags) define(command *cobra.Command) {
 func (f *specFlags) read() (wire.Spec, error) {
 	spec := wire.Spec{}
 	if f.file != "" {
-		data, err := f.content()
+		data, err := specFile(f.fromStdin, f.file, wire.MaxSpecBytes)
 		if err != nil {
 			return wire.Spec{}, err
 		}
@@ -69,17 +69,18 @@ func (f *specFlags) read() (wire.Spec, error) {
 	return spec, f.override(&spec)
 }
 
-func (f *specFlags) content() ([]byte, error) {
-	from := f.fromStdin
-	if f.file != "-" {
-		file, err := os.Open(f.file)
+// specFile reads what --spec names: one byte more than the limit, which decoding refuses.
+func specFile(stdin io.Reader, name string, limit int64) ([]byte, error) {
+	from := stdin
+	if name != "-" {
+		file, err := os.Open(name)
 		if err != nil {
 			return nil, fmt.Errorf("--spec: %w", err)
 		}
 		defer file.Close()
 		from = file
 	}
-	data, err := io.ReadAll(io.LimitReader(from, wire.MaxSpecBytes+1)) // DecodeSpec refuses the byte too many
+	data, err := io.ReadAll(io.LimitReader(from, limit+1))
 	if err != nil {
 		return nil, fmt.Errorf("--spec: %w", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,23 +24,23 @@ func (a *app) submitCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "submit",
 		Short: "submit a job, once as far as the provider allows to know, and wait for it",
-		Long: `Submit starts the workflow SubmitAndAwait for the spec in --file, and follows it. A request that was sent and not answered is
+		Long: `Submit starts the workflow SubmitAndAwait for the spec in --spec, and follows it. A request that was sent and not answered is
 repeated where the provider documents an idempotency key, and asks a person where it does not: show, escalations and the
 decisions work for it as for a wait.
 
 ` + "Exit codes: 0 succeeded, 1 error, 2 wrong usage, 3 failed or refused, 4 cancelled, 5 expired, 6 unresolved, 130 detached by\nCtrl-C while it goes on.",
-		Example: `  jobwait submit --file report.json`,
-		Args:    cobra.NoArgs,
+		Example: `  jobwait submit --spec report.json`,
+		Args:    noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return a.submit(command.Context(), flags)
 		},
 	}
 	define := command.Flags()
-	define.StringVar(&flags.file, "file", "", "`file` with the spec as JSON, - for stdin (docs/submitting.md)")
+	define.StringVar(&flags.file, "spec", "", "`file` with the spec as JSON, - for standard input (docs/submitting.md)")
 	define.StringVar(&flags.tables, "tables", "", "`directory` with tables of your own, by which the spec is checked first")
 	define.StringVar(&flags.taskQueue, "task-queue", wire.DefaultTaskQueue, "`name` of the workers' task queue")
-	define.BoolVar(&flags.detach, "detach", false, "start it and do not wait for its end")
-	define.BoolVar(&flags.json, "json", false, "the outcome as JSON")
+	define.BoolVar(&flags.detach, "detach", false, "start it and do not follow it")
+	define.BoolVar(&flags.json, "json", false, jsonOfStarted)
 	return command
 }
 
@@ -63,19 +62,19 @@ func (a *app) submit(ctx context.Context, flags submitFlags) error {
 	case err != nil:
 		return err
 	}
-	a.say("submitting %s to %s (workflow %s)", spec.SubmissionID, spec.Provider, run.GetID())
 	if flags.detach {
-		return nil
+		return a.detached(spec.SubmissionID, run.GetID(), run.GetRunID(), flags.json)
 	}
+	a.say("submitting %s to %s (workflow %s)", spec.SubmissionID, spec.Provider, run.GetID())
 	return a.follow(ctx, s, run.GetID(), run.GetRunID(), flags.taskQueue, flags.json)
 }
 
 // submitSpec reads the spec, and refuses before the start what the tables at hand can tell.
 func (a *app) submitSpec(flags submitFlags) (wire.SubmitSpec, error) {
 	if flags.file == "" {
-		return wire.SubmitSpec{}, usagef("--file is missing; name the file with the spec, or - for stdin")
+		return wire.SubmitSpec{}, usagef("--spec is missing; name the file with the spec, or - for standard input")
 	}
-	data, err := a.readSubmitSpec(flags.file)
+	data, err := specFile(a.in, flags.file, wire.MaxSubmitSpecBytes)
 	if err != nil {
 		return wire.SubmitSpec{}, err
 	}
@@ -94,19 +93,6 @@ func (a *app) submitSpec(flags submitFlags) (wire.SubmitSpec, error) {
 		err = table.CheckSubmission(spec)
 	}
 	return spec, err
-}
-
-func (a *app) readSubmitSpec(file string) ([]byte, error) {
-	from := a.in
-	if file != "-" {
-		opened, err := os.Open(file)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = opened.Close() }()
-		from = opened
-	}
-	return io.ReadAll(io.LimitReader(from, wire.MaxSubmitSpecBytes+1))
 }
 
 func writeSubmitted(to io.Writer, o wire.SubmitOutcome) error {
