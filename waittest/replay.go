@@ -42,8 +42,8 @@ func Replay(history *historypb.History, options ReplayOptions) error {
 	return replay(history, options, options.Interceptors...)
 }
 
-// ReplayStrictly also holds every timer's length, every activity's input and time-outs, every search attribute, every
-// answer to an update and the result of the run against what was recorded, to the byte and to the nanosecond. All
+// ReplayStrictly also holds every timer's length, every activity's input and time-outs, every value of a search attribute,
+// every answer to an update and the result of the run against what was recorded, to the byte and to the nanosecond. All
 // differences are joined into one error.
 func ReplayStrictly(history *historypb.History, options ReplayOptions) error {
 	options = options.withDefaults()

@@ -2,8 +2,10 @@ package waittest
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -130,25 +132,32 @@ func (r *recording) activity(ctx workflow.Context, name string, args []any) {
 	}
 	event := r.activities[r.seen.activities]
 	r.seen.activities++
-	want := event.GetActivityTaskScheduledEventAttributes()
-	r.payloads(event, "activity "+name, want.GetInput(), args)
+	r.payloads(event, "activity "+name, event.GetActivityTaskScheduledEventAttributes().GetInput(), args)
 	options := workflow.GetActivityOptions(ctx)
+	r.timeouts(event, name, options)
+	r.attempts(event, name, options.RetryPolicy)
+}
+
+// timeouts holds those of an activity against what was recorded. The server fills in what is left open: with the run's
+// time-out, and then with that of schedule-to-close. A heartbeat it only bounds, by start-to-close.
+func (r *recording) timeouts(event *historypb.HistoryEvent, name string, options workflow.ActivityOptions) {
+	want := event.GetActivityTaskScheduledEventAttributes()
+	start, run, all := want.GetScheduleToStartTimeout().AsDuration(), want.GetStartToCloseTimeout().AsDuration(), want.GetScheduleToCloseTimeout().AsDuration()
 	for _, timeout := range []struct {
-		name      string
-		want, got time.Duration
+		name                string
+		want, got, leftOpen time.Duration
 	}{
-		{"schedule-to-start", want.GetScheduleToStartTimeout().AsDuration(), options.ScheduleToStartTimeout},
-		{"start-to-close", want.GetStartToCloseTimeout().AsDuration(), options.StartToCloseTimeout},
-		{"schedule-to-close", want.GetScheduleToCloseTimeout().AsDuration(), options.ScheduleToCloseTimeout},
+		{"schedule-to-start", start, options.ScheduleToStartTimeout, all},
+		{"start-to-close", run, options.StartToCloseTimeout, all},
+		{"schedule-to-close", all, options.ScheduleToCloseTimeout, all},
+		{"heartbeat", want.GetHeartbeatTimeout().AsDuration(), min(options.HeartbeatTimeout, run), 0},
 	} {
-		// The server fills in what is left open: with the run's time-out, and then with that of schedule-to-close.
-		left := timeout.got == 0 && timeout.want == want.GetScheduleToCloseTimeout().AsDuration()
+		left := timeout.got == 0 && timeout.want == timeout.leftOpen
 		if timeout.got != timeout.want && !left {
 			r.differ("event %d: activity %s: %s time-out of %s was recorded, the replay asked for %s",
 				event.GetEventId(), name, timeout.name, timeout.want, timeout.got)
 		}
 	}
-	r.attempts(event, name, options.RetryPolicy)
 }
 
 // child holds a child workflow's input, and what becomes of it when its parent ends, against the recorded ones.
@@ -255,15 +264,19 @@ func (r *recording) upsert(ctx workflow.Context, attributes []temporal.SearchAtt
 	r.seen.upserts++
 	want := event.GetUpsertWorkflowSearchAttributesEventAttributes().GetSearchAttributes().GetIndexedFields()
 	got := searchAttributeFields(attributes)
-	for name, payload := range want {
-		if !bytes.Equal(payload.GetData(), got[name]) {
-			r.differ("event %d: search attribute %s: recorded %s, the replay has %s", event.GetEventId(), name, payload.GetData(), got[name])
+	names := slices.AppendSeq(slices.Collect(maps.Keys(want)), maps.Keys(got))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		recorded, replayed := want[name].GetData(), got[name]
+		if !bytes.Equal(recorded, replayed) {
+			r.differ("event %d: search attribute %s: recorded %s, the replay has %s",
+				event.GetEventId(), name, cmp.Or(string(recorded), "no value"), cmp.Or(string(replayed), "no value"))
 		}
 	}
 }
 
-// searchAttributeFields encodes a typed update as the SDK does: by its default converter, which the server can read, and an
-// unset attribute is null.
+// searchAttributeFields encodes a typed update as the SDK does: by its default converter, which the server can read. The SDK does
+// not tell an attribute that is unset from one that is left alone: neither has a field.
 func searchAttributeFields(updates []temporal.SearchAttributeUpdate) map[string][]byte {
 	fields := map[string][]byte{}
 	attributes := temporal.NewSearchAttributes(updates...)

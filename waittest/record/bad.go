@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/jobwait/jobwait/waittest"
+	"github.com/jobwait/jobwait/wire"
 )
 
 // change is one named change to a good history.
@@ -48,6 +49,18 @@ func changes() []change {
 		{"activity_timeout", "provider_failure", func(h *historypb.History) error {
 			return editNth(h, enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, 2, func(event *historypb.HistoryEvent) error {
 				event.GetActivityTaskScheduledEventAttributes().StartToCloseTimeout = durationpb.New(time.Hour)
+				return nil
+			})
+		}},
+		{"activity_heartbeat", "success", func(h *historypb.History) error {
+			return editNth(h, enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, 2, func(event *historypb.HistoryEvent) error {
+				event.GetActivityTaskScheduledEventAttributes().HeartbeatTimeout = durationpb.New(5 * time.Second)
+				return nil
+			})
+		}},
+		{"search_attribute", "unknown_state_extended", func(h *historypb.History) error {
+			return editNth(h, enumspb.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES, 2, func(event *historypb.HistoryEvent) error {
+				delete(event.GetUpsertWorkflowSearchAttributesEventAttributes().GetSearchAttributes().GetIndexedFields(), wire.AttributeReason)
 				return nil
 			})
 		}},
