@@ -7,7 +7,7 @@ const (
 	// WorkflowTellPeople is the workflow type of a message about the end of a wait, which must not hold the end up: its input
 	// is a NotifyRequest, its result a NotifyResult. Waits start it; nobody else needs to.
 	WorkflowTellPeople = "TellPeople"
-	// DefaultTaskQueue is the task queue of the stock worker and of the starter unless told otherwise.
+	// DefaultTaskQueue is the task queue of the stock worker and of the jobwait command unless told otherwise.
 	DefaultTaskQueue = "jobwait"
 
 	// MemoOperationID is the memo field in which a start repeats the operation id, so that waits can be found by it in a
