@@ -1,12 +1,7 @@
 package jobwait
 
 import (
-	"encoding/json"
-	"errors"
-	"unicode/utf8"
-
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/jobwait/jobwait/wire"
@@ -26,22 +21,24 @@ import (
 // *AlreadyOwnedError, of which a workflow learns no more than the workflow id, a *temporal.ApplicationError of type
 // wire.ErrorInvalidSpec for a spec that cannot be run, and what else can happen to a child workflow.
 func Await(ctx workflow.Context, spec wire.Spec) (wire.Outcome, error) {
-	id := wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID)
-	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID:            id,
-		TaskQueue:             workflow.GetChildWorkflowOptions(ctx).TaskQueue,
-		WorkflowIDReusePolicy: reusePolicy(spec),
-		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
-		WaitForCancellation:   true,
-		Memo:                  memo(spec),
-		StaticSummary:         summary(spec),
-	})
-	var outcome wire.Outcome
-	err := workflow.ExecuteChildWorkflow(ctx, wire.WorkflowAwaitJob, spec).Get(ctx, &outcome)
-	if errors.As(err, new(*temporal.ChildWorkflowExecutionAlreadyStartedError)) {
-		return wire.Outcome{}, &AlreadyOwnedError{WorkflowID: id}
+	wait, outcome := waiting(spec), wire.Outcome{}
+	taken, err := wait.child(ctx, spec, &outcome)
+	if taken {
+		return wire.Outcome{}, &AlreadyOwnedError{WorkflowID: wait.id}
 	}
 	return outcome, err
+}
+
+// waiting is the wait for a job, which owns the job by its id.
+func waiting(spec wire.Spec) execution {
+	return execution{
+		workflow:    wire.WorkflowAwaitJob,
+		id:          wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID),
+		operationID: spec.OperationID,
+		summary:     "wait for " + spec.ProviderJobID + " at " + spec.Provider + " (" + spec.OperationID + ")",
+		reuse:       reusePolicy(spec),
+		parentClose: enumspb.PARENT_CLOSE_POLICY_ABANDON,
+	}
 }
 
 // reusePolicy lets a job be waited for again after a wait that never began. After a decided end it takes a person's word,
@@ -51,32 +48,4 @@ func reusePolicy(spec wire.Spec) enumspb.WorkflowIdReusePolicy {
 		return enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 	}
 	return enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
-}
-
-func memo(spec wire.Spec) map[string]any {
-	return map[string]any{wire.MemoOperationID: spec.OperationID}
-}
-
-// maxSummaryBytes is half of what Temporal's API allows a summary by default, so that a codec has room to add to it.
-const maxSummaryBytes = 200
-
-// summary is the one line that Temporal's UI shows for the wait. Ids may be long; what counts is the encoded text.
-func summary(spec wire.Spec) string {
-	return shortened("wait for " + spec.ProviderJobID + " at " + spec.Provider + " (" + spec.OperationID + ")")
-}
-
-func shortened(text string) string {
-	for encodedLen(text) > maxSummaryBytes {
-		_, last := utf8.DecodeLastRuneInString(text)
-		text = text[:len(text)-last]
-	}
-	return text
-}
-
-func encodedLen(text string) int {
-	encoded, err := json.Marshal(text)
-	if err != nil { // a string always marshals
-		return 0
-	}
-	return len(encoded)
 }

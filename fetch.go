@@ -2,23 +2,20 @@ package jobwait
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/jobwait/jobwait/wire"
 )
 
-// FetchSpec is the beginning of a fetch of one of the results of a wait that succeeded: the job and the reference are
+// NewFetchSpec is the beginning of a fetch of one of the results of a wait that succeeded: the job and the reference are
 // filled in, destination, key, bounds and deadline are the caller's. The error names the results that there are.
-func FetchSpec(waited wire.Spec, outcome wire.Outcome, resultName string) (wire.FetchSpec, error) {
+func NewFetchSpec(waited wire.Spec, outcome wire.Outcome, resultName string) (wire.FetchSpec, error) {
 	reference, ok := outcome.Result[resultName]
 	if !ok {
 		return wire.FetchSpec{}, fmt.Errorf("fetch: the outcome has no result %q; it has %q", resultName, slices.Sorted(maps.Keys(outcome.Result)))
@@ -37,18 +34,10 @@ func FetchSpec(waited wire.Spec, outcome wire.Outcome, resultName string) (wire.
 // a *temporal.ApplicationError of type wire.ErrorInvalidSpec for a spec that cannot be run, a *temporal.CanceledError, and
 // what else can happen to a child workflow.
 func Fetch(ctx workflow.Context, spec wire.FetchSpec) (wire.FetchOutcome, error) {
-	id := wire.FetchWorkflowID(spec)
-	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID:            id,
-		TaskQueue:             workflow.GetChildWorkflowOptions(ctx).TaskQueue,
-		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		WaitForCancellation:   true,
-		StaticSummary:         shortened("fetch " + spec.ResultName + " of " + spec.ProviderJobID + " at " + spec.Provider),
-	})
-	var outcome wire.FetchOutcome
-	err := workflow.ExecuteChildWorkflow(ctx, wire.WorkflowFetchResult, spec).Get(ctx, &outcome)
-	if errors.As(err, new(*temporal.ChildWorkflowExecutionAlreadyStartedError)) {
-		return wire.FetchOutcome{}, &AlreadyFetchedError{WorkflowID: id}
+	fetch, outcome := fetching(spec), wire.FetchOutcome{}
+	taken, err := fetch.child(ctx, spec, &outcome)
+	if taken {
+		return wire.FetchOutcome{}, &AlreadyFetchedError{WorkflowID: fetch.id}
 	}
 	return outcome, err
 }
@@ -56,26 +45,30 @@ func Fetch(ctx workflow.Context, spec wire.FetchSpec) (wire.FetchOutcome, error)
 // StartFetch starts a fetch and does not wait for its end; run.Get gives the wire.FetchOutcome. A result that is being
 // fetched gives an *AlreadyFetchedError.
 func StartFetch(ctx context.Context, c client.Client, spec wire.FetchSpec, options StartOptions) (client.WorkflowRun, error) {
-	id := wire.FetchWorkflowID(spec)
-	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID:                                       id,
-		TaskQueue:                                options.queue(),
-		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
-		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		StaticSummary:                            shortened("fetch " + spec.ResultName + " of " + spec.ProviderJobID + " at " + spec.Provider),
-	}, wire.WorkflowFetchResult, spec)
-	switch {
-	case errors.As(err, new(*serviceerror.WorkflowExecutionAlreadyStarted)):
-		return nil, &AlreadyFetchedError{WorkflowID: id}
-	case err != nil:
-		return nil, fmt.Errorf("starting %q: %w", id, err)
-	default:
-		return run, nil
+	fetch := fetching(spec)
+	run, err := fetch.start(ctx, c, options, spec)
+	if runID, taken := takenBy(err); taken {
+		return nil, &AlreadyFetchedError{WorkflowID: fetch.id, RunID: runID}
+	}
+	return run, err
+}
+
+// fetching is the carrying of one result. It may be done again once it has ended, and ends with its parent.
+func fetching(spec wire.FetchSpec) execution {
+	return execution{
+		workflow: wire.WorkflowFetchResult,
+		id:       wire.FetchWorkflowID(spec),
+		summary:  "fetch " + spec.ResultName + " of " + spec.ProviderJobID + " at " + spec.Provider,
+		reuse:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 	}
 }
 
 // AlreadyFetchedError says that the result is being fetched by another execution.
-type AlreadyFetchedError struct{ WorkflowID string }
+type AlreadyFetchedError struct {
+	WorkflowID string
+	// RunID is empty where a workflow asked, which learns no more than the workflow id.
+	RunID string
+}
 
 // Error names the execution.
 func (e *AlreadyFetchedError) Error() string {

@@ -23,6 +23,7 @@ import (
 	"go.temporal.io/sdk/temporalnexus"
 
 	"github.com/jobwait/jobwait/activities"
+	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -36,8 +37,7 @@ func nexusService(acts *activities.Activities) *nexus.Service {
 
 // call is one call of an operation: the workflow that it starts, and how to tell what a second call is.
 type call struct {
-	workflow string
-	start    client.StartWorkflowOptions
+	execution
 	// owner is who has the workflow id; same says that it is this very operation, made before. why says so to who is refused; it
 	// wraps errUnread where that cannot be known for the moment.
 	owner func(ctx context.Context, c client.Client, runID string) (owner wire.AlreadyOwned, same bool, why error)
@@ -83,8 +83,9 @@ func started[O any](name string, read func([]byte) (call, error), policy enumspb
 			if err != nil {
 				return nil, err
 			}
-			call.start.WorkflowIDConflictPolicy = policy
-			return temporalnexus.ExecuteUntypedWorkflow[O](ctx, options, call.start, call.workflow, input)
+			start := call.startOptions()
+			start.WorkflowIDConflictPolicy = policy
+			return temporalnexus.ExecuteUntypedWorkflow[O](ctx, options, start, call.workflow, input)
 		},
 	})
 }
@@ -100,13 +101,7 @@ func newAwaitOperation(acts *activities.Activities) *workflowOperation[wire.Outc
 func readAwait(data []byte) (call, error) {
 	spec, err := wire.DecodeSpec(data)
 	return call{
-		workflow: wire.WorkflowAwaitJob,
-		start: client.StartWorkflowOptions{
-			ID:                    wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID),
-			WorkflowIDReusePolicy: reusePolicy(spec),
-			Memo:                  memo(spec),
-			StaticSummary:         summary(spec),
-		},
+		execution: waiting(spec),
 		owner: func(ctx context.Context, c client.Client, runID string) (wire.AlreadyOwned, bool, error) {
 			return awaited(ctx, c, spec, runID)
 		},
@@ -156,18 +151,15 @@ func newSubmitOperation(acts *activities.Activities) *workflowOperation[wire.Sub
 
 func readSubmit(data []byte) (call, error) {
 	spec, err := wire.DecodeSubmitSpec(data)
-	id := wire.SubmitWorkflowID(spec.Provider, spec.Account, spec.SubmissionID)
+	submission := submitting(spec)
 	return call{
-		workflow: wire.WorkflowSubmitAndAwait,
-		start: client.StartWorkflowOptions{
-			ID: id, WorkflowIDReusePolicy: submitReusePolicy, Memo: submitMemo(spec), StaticSummary: submitSummary(spec),
-		},
+		execution: submission,
 		owner: func(ctx context.Context, c client.Client, runID string) (wire.AlreadyOwned, bool, error) {
-			found, err := submitted(ctx, c, spec, id, runID)
+			found, err := submitted(ctx, c, spec, submission.id, runID)
 			if unread(err) {
 				return found, false, fmt.Errorf("%w: %w", errUnread, err)
 			}
-			return found, found.Fingerprint == string(FingerprintSame), &AlreadySubmittedError{WorkflowID: id, RunID: runID}
+			return found, found.Fingerprint == string(FingerprintSame), &AlreadySubmittedError{WorkflowID: submission.id, RunID: runID}
 		},
 	}, err
 }
@@ -178,7 +170,7 @@ func submitted(ctx context.Context, c client.Client, spec wire.SubmitSpec, id, r
 	if described, err := c.DescribeWorkflow(ctx, id, runID); err == nil {
 		found.Closed = described.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 	}
-	data, err := inputOf(ctx, c, id, runID, nil)
+	data, err := waits.New(c, nil).Input(ctx, &commonpb.WorkflowExecution{WorkflowId: id, RunId: runID})
 	if err != nil {
 		return found, err
 	}
@@ -225,11 +217,11 @@ func (o *workflowOperation[O]) Start(
 	}
 	begun, err := o.Operation.Start(ctx, input, options)
 	for range joinAttempts {
-		already := new(serviceerror.WorkflowExecutionAlreadyStarted)
-		if !errors.As(err, &already) {
+		runID, taken := takenBy(err)
+		if !taken {
 			return begun, err
 		}
-		owner, same, why := call.owner(ctx, temporalnexus.GetClient(ctx), already.RunId)
+		owner, same, why := call.owner(ctx, temporalnexus.GetClient(ctx), runID)
 		switch {
 		case errors.Is(why, errUnread):
 			return nil, why
@@ -277,7 +269,7 @@ func (o *workflowOperation[O]) unrunnable(
 
 // madeBefore finds the operation where it was made before. To wait anew is another one than the wait that it reopens.
 func (c call) madeBefore(ctx context.Context, in client.Client) (wire.AlreadyOwned, bool, error) {
-	latest, err := in.DescribeWorkflow(ctx, c.start.ID, "")
+	latest, err := in.DescribeWorkflow(ctx, c.id, "")
 	switch {
 	case errors.As(err, new(*serviceerror.NotFound)):
 		return wire.AlreadyOwned{}, false, nil

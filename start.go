@@ -2,15 +2,14 @@ package jobwait
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
+	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
-	historypb "go.temporal.io/api/history/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 
+	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -18,8 +17,8 @@ import (
 type StartOptions struct {
 	// TaskQueue is the worker's. Empty: wire.DefaultTaskQueue.
 	TaskQueue string
-	// DataConverter is the client's own, where it has one: it reads the owner's spec for an AlreadyOwnedError, and nothing
-	// else. Nil: the SDK's default.
+	// DataConverter is the client's own, where it has one: Start reads the owner's spec by it for an AlreadyOwnedError, and nothing
+	// else. StartSubmit and StartFetch ignore it. Nil: the SDK's default.
 	DataConverter converter.DataConverter
 }
 
@@ -36,24 +35,11 @@ func (o StartOptions) queue() string {
 // wire.ErrorInvalidSpec. A job that has an owner gives an *AlreadyOwnedError; there is no moment between looking and
 // starting in which two callers could both become the owner.
 func Start(ctx context.Context, c client.Client, spec wire.Spec, options StartOptions) (client.WorkflowRun, error) {
-	id := wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID)
-	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID:                       id,
-		TaskQueue:                options.queue(),
-		WorkflowIDReusePolicy:    reusePolicy(spec),
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
-		// Without it the client answers a conflict with the run of the owner and no error.
-		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		Memo:                                     memo(spec),
-		StaticSummary:                            summary(spec),
-	}, wire.WorkflowAwaitJob, spec)
-	if already := new(serviceerror.WorkflowExecutionAlreadyStarted); errors.As(err, &already) {
-		return nil, owned(ctx, c, spec, already.RunId, options)
+	run, err := waiting(spec).start(ctx, c, options, spec)
+	if runID, taken := takenBy(err); taken {
+		return nil, owned(ctx, c, spec, runID, options)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("starting %q: %w", id, err)
-	}
-	return run, nil
+	return run, err
 }
 
 // FingerprintMatch says how the request fingerprint of a spec compares with the owner's.
@@ -116,7 +102,7 @@ func ownerOf(ctx context.Context, c client.Client, spec wire.Spec, runID string,
 	if described, err := c.DescribeWorkflow(ctx, id, runID); err == nil {
 		found.Closed = described.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 	}
-	owner, err := specOf(ctx, c, id, runID, options.DataConverter)
+	owner, err := waits.New(c, options.DataConverter).Spec(ctx, &commonpb.WorkflowExecution{WorkflowId: id, RunId: runID})
 	if err != nil {
 		return found, wire.Spec{}, err
 	}
@@ -129,40 +115,4 @@ func ownerOf(ctx context.Context, c client.Client, spec wire.Spec, runID string,
 		found.Fingerprint = FingerprintDifferent
 	}
 	return found, owner, nil
-}
-
-// specOf reads the spec of a run from its first event, which needs no worker.
-func specOf(ctx context.Context, c client.Client, id, runID string, dc converter.DataConverter) (wire.Spec, error) {
-	data, err := inputOf(ctx, c, id, runID, dc)
-	if err != nil {
-		return wire.Spec{}, err
-	}
-	return wire.DecodeSpec(data)
-}
-
-func inputOf(ctx context.Context, c client.Client, id, runID string, dc converter.DataConverter) ([]byte, error) {
-	first, err := firstEvent(ctx, c, id, runID)
-	if err != nil {
-		return nil, err
-	}
-	if dc == nil {
-		dc = converter.GetDefaultDataConverter()
-	}
-	var raw converter.RawValue
-	if err := dc.FromPayloads(first.GetInput(), &raw); err != nil {
-		return nil, err
-	}
-	return raw.Payload().GetData(), nil
-}
-
-func firstEvent(ctx context.Context, c client.Client, id, runID string) (*historypb.WorkflowExecutionStartedEventAttributes, error) {
-	events := c.GetWorkflowHistory(ctx, id, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	if !events.HasNext() {
-		return nil, fmt.Errorf("run %q of %q has no event", runID, id)
-	}
-	event, err := events.Next()
-	if err != nil {
-		return nil, err
-	}
-	return event.GetWorkflowExecutionStartedEventAttributes(), nil
 }

@@ -165,3 +165,23 @@ func historyOf(t *testing.T, spec wire.Spec) client.HistoryEventIterator {
 	}, nil)
 	return events
 }
+
+func TestAnIDThatIsTakenIsToldWithItsRun(t *testing.T) {
+	t.Parallel()
+	refusing := func() client.Client {
+		c := mocks.NewClient(t)
+		c.On("ExecuteWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything).
+			Return(nil, serviceerror.NewWorkflowExecutionAlreadyStarted("taken", "request", "run-1"))
+		return c
+	}
+
+	_, err := jobwait.StartSubmit(t.Context(), refusing(), wire.SubmitSpec{SubmissionID: "s-1", Provider: "p", Account: "a"}, jobwait.StartOptions{})
+	var submitted *jobwait.AlreadySubmittedError
+	require.ErrorAs(t, err, &submitted)
+	require.Equal(t, jobwait.AlreadySubmittedError{WorkflowID: "jobwait-submit/p/a/s-1", RunID: "run-1"}, *submitted)
+
+	_, err = jobwait.StartFetch(t.Context(), refusing(), wire.FetchSpec{Provider: "p", Account: "a", ProviderJobID: "j", ResultName: "file"}, jobwait.StartOptions{})
+	var fetched *jobwait.AlreadyFetchedError
+	require.ErrorAs(t, err, &fetched)
+	require.Equal(t, jobwait.AlreadyFetchedError{WorkflowID: "jobwait-fetch/p/a/j/file", RunID: "run-1"}, *fetched)
+}

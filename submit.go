@@ -2,13 +2,10 @@ package jobwait
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/jobwait/jobwait/wire"
@@ -24,20 +21,10 @@ import (
 // *AlreadySubmittedError, a *temporal.ApplicationError of type wire.ErrorInvalidSpec for a spec that cannot be run, and what
 // else can happen to a child workflow.
 func SubmitAndAwait(ctx workflow.Context, spec wire.SubmitSpec) (wire.SubmitOutcome, error) {
-	id := wire.SubmitWorkflowID(spec.Provider, spec.Account, spec.SubmissionID)
-	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID:            id,
-		TaskQueue:             workflow.GetChildWorkflowOptions(ctx).TaskQueue,
-		WorkflowIDReusePolicy: submitReusePolicy,
-		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
-		WaitForCancellation:   true,
-		Memo:                  submitMemo(spec),
-		StaticSummary:         submitSummary(spec),
-	})
-	var outcome wire.SubmitOutcome
-	err := workflow.ExecuteChildWorkflow(ctx, wire.WorkflowSubmitAndAwait, spec).Get(ctx, &outcome)
-	if errors.As(err, new(*temporal.ChildWorkflowExecutionAlreadyStartedError)) {
-		return wire.SubmitOutcome{}, &AlreadySubmittedError{WorkflowID: id}
+	submission, outcome := submitting(spec), wire.SubmitOutcome{}
+	taken, err := submission.child(ctx, spec, &outcome)
+	if taken {
+		return wire.SubmitOutcome{}, &AlreadySubmittedError{WorkflowID: submission.id}
 	}
 	return outcome, err
 }
@@ -45,29 +32,25 @@ func SubmitAndAwait(ctx workflow.Context, spec wire.SubmitSpec) (wire.SubmitOutc
 // StartSubmit starts a submission and does not wait for its end; run.Get gives the wire.SubmitOutcome. A submission_id that
 // is or was submitted gives an *AlreadySubmittedError.
 func StartSubmit(ctx context.Context, c client.Client, spec wire.SubmitSpec, options StartOptions) (client.WorkflowRun, error) {
-	id := wire.SubmitWorkflowID(spec.Provider, spec.Account, spec.SubmissionID)
-	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID:                                       id,
-		TaskQueue:                                options.queue(),
-		WorkflowIDReusePolicy:                    submitReusePolicy,
-		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
-		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		Memo:                                     submitMemo(spec),
-		StaticSummary:                            submitSummary(spec),
-	}, wire.WorkflowSubmitAndAwait, spec)
-	already := new(serviceerror.WorkflowExecutionAlreadyStarted)
-	switch {
-	case errors.As(err, &already):
-		return nil, &AlreadySubmittedError{WorkflowID: id, RunID: already.RunId}
-	case err != nil:
-		return nil, fmt.Errorf("starting %q: %w", id, err)
-	default:
-		return run, nil
+	submission := submitting(spec)
+	run, err := submission.start(ctx, c, options, spec)
+	if runID, taken := takenBy(err); taken {
+		return nil, &AlreadySubmittedError{WorkflowID: submission.id, RunID: runID}
 	}
+	return run, err
 }
 
-// submitReusePolicy lets a submission_id be used again only where its first use could not be run.
-const submitReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
+// submitting is the submission of a submission_id, which is used again only where its first use could not be run.
+func submitting(spec wire.SubmitSpec) execution {
+	return execution{
+		workflow:    wire.WorkflowSubmitAndAwait,
+		id:          wire.SubmitWorkflowID(spec.Provider, spec.Account, spec.SubmissionID),
+		operationID: spec.SubmissionID,
+		summary:     "submit " + spec.SubmissionID + " to " + spec.Provider,
+		reuse:       enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
+		parentClose: enumspb.PARENT_CLOSE_POLICY_ABANDON,
+	}
+}
 
 // AlreadySubmittedError says that the submission_id belongs to another execution, running or ended.
 type AlreadySubmittedError struct {
@@ -79,12 +62,4 @@ type AlreadySubmittedError struct {
 // Error names the execution.
 func (e *AlreadySubmittedError) Error() string {
 	return fmt.Sprintf("this submission_id was submitted by workflow %q; its outcome is the answer, another submission takes another submission_id", e.WorkflowID)
-}
-
-func submitMemo(spec wire.SubmitSpec) map[string]any {
-	return map[string]any{wire.MemoOperationID: spec.SubmissionID}
-}
-
-func submitSummary(spec wire.SubmitSpec) string {
-	return shortened("submit " + spec.SubmissionID + " to " + spec.Provider)
 }

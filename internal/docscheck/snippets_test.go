@@ -196,7 +196,7 @@ func monthly(ctx workflow.Context, month string) (string, error) {
 
 // docs: fetch
 func archived(ctx workflow.Context, waited wire.Spec, outcome wire.Outcome) (string, error) {
-	spec, err := jobwait.FetchSpec(waited, outcome, "output_file")
+	spec, err := jobwait.NewFetchSpec(waited, outcome, "output_file")
 	if err != nil {
 		return "", err // the outcome has no such result
 	}

@@ -132,7 +132,7 @@ func (a *app) fetchSpec(ctx context.Context, s *server, workflowID string, flags
 	if err != nil {
 		return wire.FetchSpec{}, err
 	}
-	spec, err := jobwait.FetchSpec(waited, outcome, name)
+	spec, err := jobwait.NewFetchSpec(waited, outcome, name)
 	if err != nil {
 		return wire.FetchSpec{}, err
 	}

@@ -126,15 +126,24 @@ func (c Client) Started(ctx context.Context, run *commonpb.WorkflowExecution) (*
 	return first.GetWorkflowExecutionStartedEventAttributes(), nil
 }
 
-// Spec is the input of a run.
+// Spec is what a wait was started with.
 func (c Client) Spec(ctx context.Context, run *commonpb.WorkflowExecution) (wire.Spec, error) {
-	first, err := c.Started(ctx, run)
+	input, err := c.Input(ctx, run)
 	if err != nil {
 		return wire.Spec{}, err
 	}
+	return wire.DecodeSpec(input)
+}
+
+// Input is the first input of a run, below any codec.
+func (c Client) Input(ctx context.Context, run *commonpb.WorkflowExecution) ([]byte, error) {
+	first, err := c.Started(ctx, run)
+	if err != nil {
+		return nil, err
+	}
 	var raw converter.RawValue
 	if err := c.Converter.FromPayloads(first.GetInput(), &raw); err != nil {
-		return wire.Spec{}, err
+		return nil, err
 	}
-	return wire.DecodeSpec(raw.Payload().GetData())
+	return raw.Payload().GetData(), nil
 }

@@ -106,7 +106,7 @@ func TestLinksThatRunOut(t *testing.T) {
 	require.Len(t, w.log(), 1)
 	time.Sleep(time.Until(runsOut))
 
-	spec, err := jobwait.FetchSpec(w.spec, outcome, "file")
+	spec, err := jobwait.NewFetchSpec(w.spec, outcome, "file")
 	require.NoError(t, err)
 	spec.Destination, spec.Key, spec.MaxBytes, spec.DeadlineAt = "reports", "rows.csv", 1<<20, at(longest)
 	fetched := w.fetched(queue, spec)
