@@ -2,9 +2,9 @@
 // Temporal workflow per job, instead of a polling loop.
 //
 // A team that runs Temporal registers everything in a worker of its own with NewPlugin, or runs the stock worker of this
-// module. A parent workflow waits with Await; any other Go program starts a wait with Start, other languages start the
-// workflow wire.WorkflowAwaitJob with a JSON spec, and workflows of other namespaces call the Nexus service
-// wire.NexusService.
+// module. A parent workflow waits with Await, has a job submitted with SubmitAndAwait, and a result carried to a destination with
+// Fetch; any other Go program starts the same with Start, StartSubmit and StartFetch. Other languages start the workflow
+// wire.WorkflowAwaitJob with a JSON spec, and workflows of other namespaces call the Nexus service wire.NexusService.
 //
 // The packages behind it: wire holds the spec, the outcome and every other name and type that lands in history;
 // activities says what a worker knows and reaches; statetables reads what providers answer; waittest tests waits.
@@ -37,7 +37,7 @@ const DefaultStopTimeout = 45 * time.Second
 //	worker.New(c, "my-queue", worker.Options{Plugins: []worker.Plugin{plugin}})
 //
 // The worker may have workflows, activities and plugins of its own besides. Given to a client's options instead, the
-// plugin applies to every worker of that client; given to a replayer's options, it registers the workflow there.
+// plugin applies to every worker of that client; given to a replayer's options, it registers the workflows there.
 //
 // It counts status requests by answer, escalations by reason and outcomes by status on the client's MetricsHandler, and
 // sets WorkerStopTimeout to DefaultStopTimeout where the worker leaves it 0. Search attributes are the operator's: waits

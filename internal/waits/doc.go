@@ -1,5 +1,5 @@
 // Package waits reads and answers the waits of a Temporal server for the programs that show them to people: it lists them by
-// visibility, asks one how it stands, puts its audit together over all its runs, follows it, and sends it a decision.
+// visibility, asks one how it stands, puts its audit together over all its runs, and sends it a decision or a nudge.
 package waits
 
 import (

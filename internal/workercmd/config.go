@@ -21,7 +21,7 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-const usage = `worker waits for external jobs: it runs the workflow AwaitJob and sends its status requests.
+const usage = `worker waits for external jobs: it runs the workflows of jobwait and sends their requests to providers.
 
   worker --credentials credentials.yaml
   worker --credentials credentials.yaml --tables ./tables --policy policy.yaml
