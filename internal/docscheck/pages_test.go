@@ -322,6 +322,27 @@ func TestWorkerFlagsAreDocumented(t *testing.T) {
 	}
 }
 
+// Every option of a worker is in docs/embedding.md.
+func TestOptionsAreDocumented(t *testing.T) {
+	t.Parallel()
+	text := readFile(t, "docs/embedding.md")
+	for _, option := range reflect.VisibleFields(reflect.TypeFor[activities.Options]()) {
+		require.Contains(t, text, "| `"+option.Name+"` |", "docs/embedding.md does not explain %s", option.Name)
+	}
+}
+
+// Who reads the code finds every internal package on the map.
+func TestInternalPackagesAreListed(t *testing.T) {
+	t.Parallel()
+	text := readFile(t, "CONTRIBUTING.md")
+	folders, err := os.ReadDir(filepath.Join(root, "internal"))
+	require.NoError(t, err)
+	require.NotEmpty(t, folders)
+	for _, folder := range folders {
+		require.Contains(t, text, "`"+folder.Name()+"`", "CONTRIBUTING.md does not say what internal/%s is for", folder.Name())
+	}
+}
+
 func TestShownChannelsAreTaken(t *testing.T) {
 	t.Parallel()
 	_, err := newNotifier(t.Context(), func(context.Context) (activities.Secret, error) {
