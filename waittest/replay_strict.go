@@ -45,6 +45,9 @@ type askedTimer struct {
 	dropped bool
 }
 
+// changeVersion is the search attribute that the SDK upserts by itself beside the marker of workflow.GetVersion.
+const changeVersion = "TemporalChangeVersion"
+
 func newRecording(history *historypb.History, dc converter.DataConverter) *recording {
 	rec := &recording{converter: dc, updates: map[string]*historypb.HistoryEvent{}}
 	for _, event := range history.GetEvents() {
@@ -61,7 +64,9 @@ func (r *recording) file(event *historypb.HistoryEvent) {
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
 		r.activities = append(r.activities, event)
 	case enumspb.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES:
-		r.upserts = append(r.upserts, event)
+		if _, marks := upserted(event)[changeVersion]; !marks {
+			r.upserts = append(r.upserts, event)
+		}
 	case enumspb.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED:
 		r.children = append(r.children, event)
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED:
@@ -262,8 +267,7 @@ func (r *recording) upsert(ctx workflow.Context, attributes []temporal.SearchAtt
 	}
 	event := r.upserts[r.seen.upserts]
 	r.seen.upserts++
-	want := event.GetUpsertWorkflowSearchAttributesEventAttributes().GetSearchAttributes().GetIndexedFields()
-	got := searchAttributeFields(attributes)
+	want, got := upserted(event), searchAttributeFields(attributes)
 	names := slices.AppendSeq(slices.Collect(maps.Keys(want)), maps.Keys(got))
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
@@ -273,6 +277,10 @@ func (r *recording) upsert(ctx workflow.Context, attributes []temporal.SearchAtt
 				event.GetEventId(), name, cmp.Or(string(recorded), "no value"), cmp.Or(string(replayed), "no value"))
 		}
 	}
+}
+
+func upserted(event *historypb.HistoryEvent) map[string]*commonpb.Payload {
+	return event.GetUpsertWorkflowSearchAttributesEventAttributes().GetSearchAttributes().GetIndexedFields()
 }
 
 // searchAttributeFields encodes a typed update as the SDK does: by its default converter, which the server can read. The SDK does

@@ -20,8 +20,14 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// report is a team's own workflow with a wait in the middle.
+// report is a team's own workflow with a wait in the middle. It has been changed since it was first deployed.
 func report(ctx workflow.Context, spec wire.Spec) (string, error) {
+	if workflow.GetVersion(ctx, "shown to dashboards", workflow.DefaultVersion, 1) == 1 {
+		provider := temporal.NewSearchAttributeKeyKeyword(wire.AttributeProvider)
+		if err := workflow.UpsertTypedSearchAttributes(ctx, provider.ValueSet(spec.Provider)); err != nil {
+			return "", err
+		}
+	}
 	outcome, err := jobwait.Await(ctx, spec)
 	if err != nil {
 		return "", err
@@ -68,6 +74,13 @@ func TestParentWaitsInATeamsOwnWorker(t *testing.T) {
 	for range 2 {
 		require.NoError(t, replayer.ReplayWorkflowHistory(nil, history))
 	}
+
+	// So does the strict replayer of the team's tests, with the team's workflow in it.
+	require.NoError(t, waittest.ReplayStrictly(historyOf(w.ctx, t, "report-embed-wait"), waittest.ReplayOptions{
+		Register: func(replayer worker.WorkflowReplayer) {
+			replayer.RegisterWorkflowWithOptions(report, workflow.RegisterOptions{Name: "report"})
+		},
+	}))
 }
 
 func historyOf(ctx context.Context, t *testing.T, workflowID string) *historypb.History {
