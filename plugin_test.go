@@ -66,7 +66,7 @@ func TestPluginRegistersEverythingWhenTheWorkerStarts(t *testing.T) {
 	require.Equal(t, []string{wire.WorkflowAwaitJob, wire.WorkflowFetchResult, wire.WorkflowSubmitAndAwait, wire.WorkflowTellPeople}, registry.workflows)
 	require.ElementsMatch(t, []string{
 		wire.ActivityPrepare, wire.ActivityPollStatus, wire.ActivityCancelAtProvider, wire.ActivityNotify, wire.ActivityTrustedKeys,
-		wire.ActivityFetchResult, wire.ActivityPrepareSubmission, wire.ActivitySubmit, wire.ActivityAwaitOwner,
+		wire.ActivityFetchResult, wire.ActivityPrepareSubmission, wire.ActivitySubmit, wire.ActivityFindOwner, wire.ActivityAwaitOwner,
 	}, registry.activities)
 	require.Equal(t, wire.NexusService, registry.service.Name)
 	require.NotNil(t, registry.service.Operation(wire.NexusOperationAwait))

@@ -138,6 +138,7 @@ func (a *Activities) Register(registry Registry) {
 
 		wire.ActivityPrepareSubmission: a.PrepareSubmission,
 		wire.ActivitySubmit:            a.Submit,
+		wire.ActivityFindOwner:         a.FindOwner,
 		wire.ActivityAwaitOwner:        a.AwaitOwner,
 	} {
 		registry.RegisterActivityWithOptions(function, activity.RegisterOptions{Name: name})

@@ -26,7 +26,7 @@ func TestRegister(t *testing.T) {
 	require.ElementsMatch(t,
 		[]string{
 			wire.ActivityPrepare, wire.ActivityPollStatus, wire.ActivityCancelAtProvider, wire.ActivityNotify, wire.ActivityTrustedKeys, wire.ActivityFetchResult,
-			wire.ActivityPrepareSubmission, wire.ActivitySubmit, wire.ActivityAwaitOwner,
+			wire.ActivityPrepareSubmission, wire.ActivitySubmit, wire.ActivityFindOwner, wire.ActivityAwaitOwner,
 		},
 		slices.Collect(maps.Keys(names)))
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"go.temporal.io/sdk/activity"
-
 	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -112,35 +110,4 @@ func (r *response) submission(table *statetables.Table, request wire.SubmitReque
 		result.Observation.Job = nil // the wait looks again
 	}
 	return result
-}
-
-// AwaitOwner waits for the outcome of the workflow that owns a job, by asking the Temporal server. It is repeated until the
-// owner has ended, or is known no more.
-func (a *Activities) AwaitOwner(ctx context.Context, request wire.OwnerRequest) (wire.OwnerResult, error) {
-	client := activity.GetClient(ctx)
-	described, err := client.DescribeWorkflow(ctx, request.WorkflowID, "")
-	switch {
-	case gone(err, activity.GetInfo(ctx).Attempt):
-		return wire.OwnerResult{Owner: wire.Owner{WorkflowID: request.WorkflowID}}, nil
-	case err != nil:
-		return wire.OwnerResult{}, fmt.Errorf("looking at %q: %w", request.WorkflowID, err)
-	}
-	result := wire.OwnerResult{Owner: wire.Owner{
-		WorkflowID: request.WorkflowID, RunID: described.WorkflowExecution.RunID,
-	}}
-	stop := heartbeat(ctx)
-	defer stop()
-	var outcome wire.Outcome
-	err = client.GetWorkflow(ctx, request.WorkflowID, result.Owner.RunID).Get(ctx, &outcome)
-	switch {
-	case err == nil:
-		result.Outcome, result.Owner.OperationID = &outcome, outcome.OperationID
-		return result, nil
-	case ctx.Err() != nil:
-		return wire.OwnerResult{}, ctx.Err()
-	case ended(err):
-		return result, nil
-	default:
-		return wire.OwnerResult{}, fmt.Errorf("waiting for %q: %w", request.WorkflowID, err)
-	}
 }

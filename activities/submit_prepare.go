@@ -78,7 +78,9 @@ func submissionFacts(table *statetables.Table, spec wire.SubmitSpec) (wire.Submi
 		Provider: spec.Provider, Account: spec.Account, Params: spec.Params, CredentialRef: spec.CredentialRef,
 	}, spec.Body)
 	idempotency, length, _ := table.Submission()
-	return wire.SubmissionFacts{Fingerprint: fingerprint, Idempotency: idempotency, KeyLength: length, KeyPlace: table.KeyPlace()}, err
+	return wire.SubmissionFacts{
+		Fingerprint: fingerprint, Idempotency: idempotency, KeyLength: length, KeyPlace: table.KeyPlace(), KnowsItsWait: true,
+	}, err
 }
 
 // checkSubmissionStart refuses starts that would let one thing be submitted by two executions, or end one without an outcome.

@@ -309,8 +309,8 @@ func unusedField(d wire.Decision) string {
 		return fmt.Sprintf("credential_ref is not used by %s, leave it empty", d.Kind)
 	case d.RawState != "" && d.Kind != wire.DecisionTreatAsPending:
 		return fmt.Sprintf("raw_state is not used by %s, leave it empty", d.Kind)
-	case (d.ProviderJobID != "" || d.StatusURL != "") && d.Kind != wire.DecisionAttach:
-		return fmt.Sprintf("provider_job_id and status_url are not used by %s, leave them empty", d.Kind)
+	case (d.ProviderJobID != "" || d.StatusURL != "" || len(d.Params) > 0) && d.Kind != wire.DecisionAttach:
+		return fmt.Sprintf("provider_job_id, status_url and params are not used by %s, leave them empty", d.Kind)
 	case d.PastBusinessDeadline && !grants(d.Kind):
 		return fmt.Sprintf("past_business_deadline is not used by %s, leave it false", d.Kind)
 	default:

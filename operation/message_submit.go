@@ -64,6 +64,8 @@ func submissionCheck(b wire.Briefing, open wire.Escalation) string {
 			return "is it still wanted? Job " + job + " was submitted, and its answer came after the deadline: attach it to wait for it all the same."
 		}
 		return "is it still wanted? Nothing was submitted."
+	case wire.ReasonPollURLRejected:
+		return "job " + b.Submission.ProviderJobID + " was submitted, and its answer does not say how to ask for it as the state table demands: attach it with what the provider's console shows."
 	case wire.ReasonRequestBudgetExhausted:
 		return "why did none of the requests leave?"
 	case wire.ReasonIntegrationFailure:
@@ -78,7 +80,7 @@ func submissionOption(b wire.Briefing, option wire.Option) string {
 	next := b.Submission.Generation + 1
 	switch option.Kind { //nolint:exhaustive // the others read as for a wait
 	case wire.DecisionAttach:
-		return "wait for the job whose provider_job_id you give (and status_url, where the provider hands one out); nothing is submitted"
+		return "wait for the job whose provider_job_id you give (and status_url or params, where the answer has them); nothing is submitted"
 	case wire.DecisionResubmit:
 		return fmt.Sprintf("submit it once more, as generation %d with a new key; if generation %d has made a job, there are TWO", next, next-1)
 	case wire.DecisionExtend:

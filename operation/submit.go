@@ -1,11 +1,13 @@
 package operation
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -249,6 +251,8 @@ func (o *Operation) submissionOffer(reason wire.Reason) offer {
 		return offer{extend: repeats, attach: true, resubmit: again}
 	case wire.ReasonIntegrationFailure:
 		return offer{extend: s.Job == nil, attach: s.Job != nil}
+	case wire.ReasonPollURLRejected:
+		return offer{attach: s.Job != nil}
 	case wire.ReasonSubmissionRefused:
 		return offer{resubmit: again}
 	case wire.ReasonProviderFailure, wire.ReasonProviderExpired:
@@ -297,11 +301,17 @@ func (o *Operation) accepted(now time.Time, result wire.SubmitResult) {
 	}
 }
 
-// wantAwait goes on with the wait for the job. An answer that came after the wait's deadline leaves none that could be run:
-// the job is known, and whether it is still waited for is a person's to say.
+// wantAwait goes on with the wait for the job. A job that is known and cannot be asked for by what the answer says, and an
+// answer that came after the wait's deadline, leave no wait that could be run: whether and how it is waited for is a person's
+// to say. Nothing is sent again, for there is a job.
 func (o *Operation) wantAwait(now time.Time) {
+	job := o.rec.Submission.Job
+	if job.Unusable != "" {
+		o.stop(now, wire.ReasonPollURLRejected, joinWords(job.Unusable, "job "+job.ProviderJobID))
+		return
+	}
 	if reason := o.waitIsOver(now); reason != "" {
-		o.stop(now, reason, "job "+o.rec.Submission.Job.ProviderJobID)
+		o.stop(now, reason, "job "+job.ProviderJobID)
 		return
 	}
 	o.rec.Poll = nil
@@ -343,15 +353,10 @@ func (o *Operation) waitIsOver(now time.Time) wire.Reason {
 // WaitSpec is the spec of the wait for the submitted job.
 func (o *Operation) WaitSpec(now time.Time) wire.Spec {
 	s, facts, spec := o.rec.Submission, o.rec.Prepared.Submission, o.rec.Prepared.Spec
-	params := maps.Clone(spec.Params)
-	if len(s.Job.Params) > 0 && params == nil {
-		params = map[string]string{}
-	}
-	maps.Copy(params, s.Job.Params) //workflowcheck:ignore
 	deadline, business := o.waitDeadlines(now)
 	return wire.Spec{
 		OperationID: spec.OperationID, Provider: spec.Provider, Account: spec.Account, ProviderJobID: s.Job.ProviderJobID,
-		Params: params, StatusURL: s.Job.StatusURL, CredentialRef: o.rec.CredentialRef,
+		Params: merged(spec.Params, s.Job.Params), StatusURL: s.Job.StatusURL, CredentialRef: o.rec.CredentialRef,
 		RequestFingerprint: facts.Fingerprint, SubmittedAt: s.SubmittedAt,
 		DeadlineAt: deadline, BusinessDeadlineAt: business, ProviderExpiresAt: o.waitExpiry(),
 		MaxStatusRequests: facts.Wait.MaxStatusRequests, MaxTransportFailures: facts.Wait.MaxTransportFailures,
@@ -391,20 +396,44 @@ func (o *Operation) prolong(now time.Time, d wire.Decision) {
 	}
 }
 
-// WaitWorkflowID is the workflow id of the wait for the submitted job.
-func (o *Operation) WaitWorkflowID() string {
+// waitWorkflowID is the workflow id of the wait for the submitted job.
+func (o *Operation) waitWorkflowID() string {
 	spec := o.rec.Prepared.Spec
 	return wire.WorkflowID(spec.Provider, spec.Account, o.rec.Submission.Job.ProviderJobID)
 }
 
-// OwnedBy takes in that the job has an owner already, whose outcome is waited for.
-func (o *Operation) OwnedBy(workflowID string) {
-	o.rec.Submission.Owner = &wire.Owner{WorkflowID: workflowID}
+// KnowsItsWait reports whether the submission tells its own wait from another's.
+func (o *Operation) KnowsItsWait() bool { return o.rec.Prepared.Submission.KnowsItsWait }
+
+// AwaitStarted takes in under which run the wait was started.
+func (o *Operation) AwaitStarted(runID string) {
+	if o.KnowsItsWait() {
+		o.rec.Submission.WaitRunID = runID
+	}
 }
+
+// OwnerFound takes in who waits for the job already. A wait that a run of this submission started, which was reset since, is its
+// own; another's is followed, and its outcome taken.
+func (o *Operation) OwnerFound(found wire.FoundOwner) {
+	s, spec := o.rec.Submission, o.rec.Prepared.Spec
+	if found.ParentWorkflowID == wire.SubmitWorkflowID(spec.Provider, spec.Account, spec.OperationID) {
+		s.WaitRunID = cmp.Or(found.FirstRunID, found.Owner.RunID)
+		return
+	}
+	s.Owner = &found.Owner
+}
+
+// Followed names the wait whose outcome is waited for.
+func (o *Operation) Followed() wire.OwnerRequest {
+	return wire.OwnerRequest{WorkflowID: o.waitWorkflowID(), RunID: o.rec.Submission.WaitRunID}
+}
+
+// OwnWait reports whether the wait that is followed is known to be the submission's own.
+func (o *Operation) OwnWait() bool { return o.rec.Submission.WaitRunID != "" }
 
 // AwaitResult is how the wait for a submitted job ended.
 type AwaitResult struct {
-	// Owner is who was followed, where that was found out. It is told only where OwnedBy was.
+	// Owner is who was followed, where that was found out. It counts only where it is another than the submission.
 	Owner *wire.Owner
 	// Outcome is null where there is none.
 	Outcome *wire.Outcome
@@ -420,6 +449,10 @@ func (o *Operation) AwaitEnded(now time.Time, result AwaitResult) {
 		s.Owner = result.Owner
 	}
 	switch {
+	case result.Invalid != "" && s.Owner != nil: // that never waited, so the job has no owner
+		o.note(wire.Entry{At: now, Event: wire.EventAwaitEnded, Detail: notRun(result.Invalid)})
+		s.Owner, s.Await = nil, ""
+		o.wantAwait(now)
 	case result.Invalid != "":
 		o.awaitNotRun(now, result.Invalid)
 	case result.Outcome == nil:
@@ -433,16 +466,19 @@ func (o *Operation) AwaitEnded(now time.Time, result AwaitResult) {
 
 // awaitNotRun asks for another job where a person named this one, and stops where the provider did.
 func (o *Operation) awaitNotRun(now time.Time, why string) {
-	s := o.rec.Submission
-	detail := bounded(joinWords(wire.DetailWaitNotRun, oneLine(why)), maxNoticeDetail)
+	s, detail := o.rec.Submission, notRun(why)
 	o.note(wire.Entry{At: now, Event: wire.EventAwaitEnded, Detail: detail})
-	s.Await = ""
-	if s.Attached {
+	s.Await, s.WaitRunID = "", ""
+	if s.Attached && s.Job.Unusable == "" {
 		s.Job, s.Attached, s.MaybeSent = nil, false, true
 		o.stop(now, wire.ReasonSubmissionAmbiguous, detail)
 		return
 	}
 	o.stop(now, wire.ReasonIntegrationFailure, detail)
+}
+
+func notRun(why string) string {
+	return bounded(joinWords(wire.DetailWaitNotRun, oneLine(why)), maxNoticeDetail)
 }
 
 func (o *Operation) awaitDecided(now time.Time, outcome wire.Outcome) {
@@ -460,11 +496,36 @@ func (o *Operation) awaitDecided(now time.Time, outcome wire.Outcome) {
 // attach goes on with the job that a person found at the provider.
 func (o *Operation) attach(now time.Time, d wire.Decision) {
 	s := o.rec.Submission
-	s.Job = &wire.SubmittedJob{ProviderJobID: d.ProviderJobID, StatusURL: d.StatusURL}
+	s.Job = attachedJob(d, s.Job)
 	s.Attached, s.DecidedAt, s.SubmittedAt = true, now.UTC(), nil
-	s.Await = wire.AwaitWanted
+	s.Await, s.WaitRunID = wire.AwaitWanted, ""
 	o.note(wire.Entry{At: now, Event: wire.EventSubmitted, Reason: d.ProviderJobID, Detail: attachedWord})
 	o.goOn()
+}
+
+// attachedJob is the job that a person names. Of one that the provider named, what its answer said is kept where the person
+// says nothing else, and it stays a job that is known, whatever becomes of this attempt to wait for it.
+func attachedJob(d wire.Decision, known *wire.SubmittedJob) *wire.SubmittedJob {
+	job := &wire.SubmittedJob{ProviderJobID: d.ProviderJobID, StatusURL: d.StatusURL, Params: d.Params}
+	if known == nil || known.Unusable == "" || known.ProviderJobID != d.ProviderJobID {
+		return job
+	}
+	job.StatusURL, job.Unusable = cmp.Or(d.StatusURL, known.StatusURL), known.Unusable
+	job.Params = merged(known.Params, d.Params)
+	return job
+}
+
+// merged are the params of both, the later ones over the earlier; nil where there are none.
+func merged(params, over map[string]string) map[string]string {
+	if len(params)+len(over) == 0 {
+		return nil
+	}
+	both := maps.Clone(params)
+	if both == nil {
+		both = map[string]string{}
+	}
+	maps.Copy(both, over) //workflowcheck:ignore
+	return both
 }
 
 // resubmit sends it once more as a new generation with a new key, and makes room for that one request.
@@ -518,8 +579,8 @@ func (o *Operation) badAttachment(d wire.Decision) string {
 	if bad := o.badJobID(d.ProviderJobID); bad != "" {
 		return bad
 	}
-	if d.StatusURL == "" {
-		return ""
+	if bad := badParams(d.Params); bad != "" || d.StatusURL == "" {
+		return bad
 	}
 	at, err := url.Parse(d.StatusURL)
 	switch {
@@ -532,6 +593,29 @@ func (o *Operation) badAttachment(d wire.Decision) string {
 	default:
 		return ""
 	}
+}
+
+// The bounds of what a person says of a job in params.
+const (
+	maxAttachedParams = 20
+	maxParamName      = 64   // characters
+	maxParam          = 1024 // characters
+)
+
+// badParams names the first bound that params break. Which of them there are, and how they look, is the table's to say.
+func badParams(params map[string]string) string {
+	if len(params) > maxAttachedParams {
+		return fmt.Sprintf("params has %d entries, at most %d are allowed", len(params), maxAttachedParams)
+	}
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		if name == "" || params[name] == "" {
+			return fmt.Sprintf("params: %q has no name or no value", bounded(name, maxParamName))
+		}
+		if why := tooLong(givenText{"the name of a param", name, maxParamName}, givenText{"param " + name, params[name], maxParam}); why != "" {
+			return why
+		}
+	}
+	return ""
 }
 
 // SubmitOutcome is how a submission ended: the outcome of the operation, with what is known of the job.

@@ -2,6 +2,7 @@ package statetables
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -314,15 +315,12 @@ func (r *reader) saidError() string {
 
 // readAccepted reads which job there is. Where that cannot be told, there may be one all the same.
 func (r *reader) readAccepted(reading *SubmissionReading, key, sentTo, malformed string) {
-	job, why := r.submittedJob(key, sentTo)
-	if why != "" {
-		reading.Verdict, reading.Detail = wire.SubmitAmbiguous, why
-		if malformed != "" {
-			reading.Detail += " " + malformed
-		}
+	job := r.submittedJob(key, sentTo)
+	if job == nil {
+		reading.Verdict, reading.Detail = wire.SubmitAmbiguous, joined(wire.DetailNoJobID, malformed)
 		return
 	}
-	reading.Verdict, reading.Job = wire.SubmitAccepted, job
+	reading.Verdict, reading.Job, reading.Detail = wire.SubmitAccepted, job, job.Unusable
 	if r.table.submit.readsStatus && malformed == "" {
 		reading.Observation.Job = r.stateAtOnce(*job)
 	}
@@ -330,42 +328,52 @@ func (r *reader) readAccepted(reading *SubmissionReading, key, sentTo, malformed
 
 // readExisting reads an answer by which the provider has a job under this key already.
 func (r *reader) readExisting(reading *SubmissionReading, key, sentTo string) {
-	job, why := r.submittedJob(key, sentTo)
-	if why != "" {
-		reading.Verdict, reading.Detail = wire.SubmitAmbiguous, why
+	job := r.submittedJob(key, sentTo)
+	if job == nil {
+		reading.Verdict, reading.Detail = wire.SubmitAmbiguous, wire.DetailNoJobID
 		return
 	}
-	reading.Verdict, reading.Detail, reading.Job = wire.SubmitAccepted, wire.DetailKeyUsed, job
+	reading.Verdict, reading.Job, reading.Detail = wire.SubmitAccepted, job, joined(wire.DetailKeyUsed, job.Unusable)
 }
 
-// submittedJob is the job that the answer names; why says in a word what is missing.
-func (r *reader) submittedJob(key, sentTo string) (job *wire.SubmittedJob, why string) {
+// joined are two words, of which one or both may be empty.
+func joined(one, other string) string { return strings.TrimSpace(one + " " + other) }
+
+// submittedJob is the job that the answer names; nil where it names none that can be read. A job that is named is kept, even if
+// the answer does not say how its status is asked for.
+func (r *reader) submittedJob(key, sentTo string) *wire.SubmittedJob {
 	s := r.table.submit
-	job = &wire.SubmittedJob{ProviderJobID: r.exactText(s.jobID)}
+	job := &wire.SubmittedJob{ProviderJobID: r.exactText(s.jobID)}
 	if job.ProviderJobID == "" && s.idempotency == wire.IdempotencyClientID {
 		job.ProviderJobID = key
 	}
 	if n := utf8.RuneCountInString(job.ProviderJobID); n == 0 || n > 256 || !utf8.ValidString(job.ProviderJobID) {
-		return nil, wire.DetailNoJobID
+		return nil
 	}
-	for name, from := range s.params {
-		value := r.exactText(from)
+	r.readParams(job)
+	if s.statusURL == nil {
+		return job
+	}
+	if job.StatusURL = r.handedStatusURL(sentTo); job.StatusURL == "" && job.Unusable == "" {
+		job.Unusable = wire.DetailURLRejected
+	}
+	return job
+}
+
+// readParams reads what the job's wait needs besides its id.
+func (r *reader) readParams(job *wire.SubmittedJob) {
+	s := r.table.submit
+	for _, name := range slices.Sorted(maps.Keys(s.params)) {
+		value := r.exactText(s.params[name])
 		if !r.table.params[name].whole.MatchString(value) {
-			return nil, "no_param_" + name
+			job.Unusable = cmp.Or(job.Unusable, wire.DetailNoParam+name)
+			continue
 		}
 		if job.Params == nil {
 			job.Params = map[string]string{}
 		}
 		job.Params[name] = value
 	}
-	if s.statusURL == nil {
-		return job, ""
-	}
-	job.StatusURL = r.handedStatusURL(sentTo)
-	if job.StatusURL == "" {
-		return nil, wire.DetailURLRejected
-	}
-	return job, ""
 }
 
 // exactText is a text or a number, digit for digit; empty where there is none.

@@ -26,10 +26,13 @@ type Decision struct {
 	CredentialRef string `json:"credential_ref"`
 	// RawState is the state to go on waiting in (treat_as_pending).
 	RawState string `json:"raw_state"`
-	// ProviderJobID and StatusURL are those of the job to wait for (attach); StatusURL where the table polls such a URL.
+	// ProviderJobID and StatusURL are those of the job to wait for (attach), StatusURL where the table polls such a URL.
 	// Audits and messages have it without its query.
 	ProviderJobID string `json:"provider_job_id,omitempty"`
 	StatusURL     string `json:"status_url,omitempty"`
+	// Params are those that the table wants besides the spec's and reads from the answer to a submission (attach). At most 20,
+	// with names of 1 to 64 characters and values of 1 to 1,024.
+	Params map[string]string `json:"params,omitempty"`
 	// KeyID names the key of Signature. Both are needed where the worker was given decision keys, and not looked at elsewhere.
 	KeyID string `json:"key_id,omitempty"`
 	// Signature is the Ed25519 signature of SignedText in base64url without padding.

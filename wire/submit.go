@@ -13,6 +13,7 @@ const WorkflowSubmitAndAwait = "SubmitAndAwait"
 const (
 	ActivityPrepareSubmission = "jobwait.PrepareSubmission"
 	ActivitySubmit            = "jobwait.Submit"
+	ActivityFindOwner         = "jobwait.FindOwner"
 	ActivityAwaitOwner        = "jobwait.AwaitOwner"
 )
 
@@ -174,6 +175,9 @@ type SubmissionFacts struct {
 	KeyLength int `json:"key_length,omitempty"`
 	// KeyPlace is where the table puts the key, its kind and name. Empty: there is none, or it was not noted.
 	KeyPlace string `json:"key_place,omitempty"`
+	// KnowsItsWait has the submission note the run of its own wait, find it by that over runs and resets, and tell it from
+	// another's. Submissions that began without it take every wait that they did not start themselves for another's.
+	KnowsItsWait bool `json:"knows_its_wait,omitempty"`
 }
 
 // SubmissionRecord is where a submission stands.
@@ -189,6 +193,8 @@ type SubmissionRecord struct {
 	// DecidedAt is when a person attached or resubmitted a job last: it is waited for as long from then on.
 	DecidedAt time.Time           `json:"decided_at,omitzero"`
 	Await     AwaitState          `json:"await,omitempty"`
+	// WaitRunID is the first run of the submission's own wait; empty: it has none, or it was not noted.
+	WaitRunID string              `json:"wait_run_id,omitempty"`
 	Owner     *Owner              `json:"owner,omitempty"`
 	Wait      *Outcome            `json:"wait,omitempty"`
 	Before    []EarlierSubmission `json:"before,omitempty"`
@@ -208,8 +214,11 @@ const (
 type SubmittedJob struct {
 	ProviderJobID string `json:"provider_job_id"`
 	StatusURL     string `json:"status_url,omitempty"`
-	// Params are those that the answer has for the wait, besides the spec's.
+	// Params are those that the answer, or a person, has for the wait, besides the spec's.
 	Params map[string]string `json:"params,omitempty"`
+	// Unusable says in a word why the job cannot be asked for by what the answer says: DetailURLRejected, or DetailNoParam and a
+	// name. Empty: it can.
+	Unusable string `json:"unusable,omitempty"`
 }
 
 // SubmitRequest asks Submit for one request.
@@ -264,21 +273,36 @@ const (
 	DetailRequestChanged = "request_changed" // the table builds another request than the one that was fingerprinted
 	DetailKeyUsed        = "key_used"        // the provider has a job under this key already
 	DetailURLRejected    = "status_url"      // accepted, and its status URL is not one that the table accepts
+	DetailNoParam        = "no_param_"       // accepted, and a param that its wait needs is not there; its name follows
 	DetailAfterAmbiguous = "refused_again"   // refused, after a request that may have made a job
 	DetailWaitNotRun     = "wait_not_run"    // the wait for the job cannot be run
 	DetailWaitLost       = "wait_lost"       // the wait for the job ended without an outcome
 )
 
-// OwnerRequest asks AwaitOwner to wait for the outcome of a workflow that waits for a job. It asks the Temporal server, never
-// the provider.
+// OwnerRequest asks FindOwner who a workflow is that waits for a job, or AwaitOwner to wait for its outcome. They ask the
+// Temporal server, never the provider.
 type OwnerRequest struct {
 	WorkflowID string `json:"workflow_id"`
+	// RunID is the first run of the wait that is meant, with all that continue it or that a reset puts in their place. Empty:
+	// the latest wait of that id.
+	RunID string `json:"run_id,omitempty"`
+}
+
+// FoundOwner is what FindOwner found. Its Owner has no run where the server knows none.
+type FoundOwner struct {
+	Owner Owner `json:"owner"`
+	// FirstRunID is the first run of the owner's wait.
+	FirstRunID string `json:"first_run_id,omitempty"`
+	// ParentWorkflowID is the workflow that started the owner; empty: none did.
+	ParentWorkflowID string `json:"parent_workflow_id,omitempty"`
 }
 
 // OwnerResult is what AwaitOwner found. Outcome is null where the owner ended without one.
 type OwnerResult struct {
 	Owner   Owner    `json:"owner"`
 	Outcome *Outcome `json:"outcome,omitempty"`
+	// Invalid is why the owner's spec could not be run, so that it never waited for the job.
+	Invalid string `json:"invalid,omitempty"`
 }
 
 // SubmissionView is what the operation query says of a submission.

@@ -13,11 +13,16 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
+// askServer is the retry policy of what only asks the Temporal server.
+var askServer = &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute} //nolint:gochecknoglobals // a constant in all but the language
+
 const (
 	// ownerHeartbeat is how long whoever follows an owner may give no sign of life before its worker counts as lost.
 	ownerHeartbeat = 30 * time.Second
 	// ownerAttempt bounds one attempt to follow an owner, which is repeated as long as the owner waits.
 	ownerAttempt = 24 * time.Hour
+	// findAttempt bounds one attempt to find out who an owner is, which is repeated until there is an answer.
+	findAttempt = 10 * time.Second
 )
 
 // SubmitAndAwait submits a job and has AwaitJob wait for it. Its first input is a wire.SubmitSpec; the second is the record of
@@ -102,9 +107,15 @@ func unsubmitted(err error) wire.SubmitResult {
 type followed struct {
 	future workflow.Future
 	took   func(workflow.Future)
-	stop   workflow.CancelFunc
+	// letGo ends the following; a child is told to stop by it.
+	letGo workflow.CancelFunc
+	// tell tells the wait to stop (R48); told: it was.
+	tell func()
+	told bool
 	// started is ready when the server has started the child, or will not; nil: that is known, or there is none to start.
 	started workflow.Future
+	// finding says that it is not known yet whose wait it is. A run that ends by then would have to ask anew.
+	finding bool
 }
 
 // awaitSubmitted starts the wait for the job as a child that owns the job by its id, and goes on when this workflow ends.
@@ -122,22 +133,31 @@ func (a *await) awaitSubmitted(command operation.AwaitSubmitted) {
 	})
 	child := workflow.ExecuteChildWorkflow(ctx, wire.WorkflowAwaitJob, spec)
 	a.followed = &followed{
-		future: child, stop: stop, started: child.GetChildWorkflowExecution(),
+		future: child, letGo: stop, tell: stop, started: child.GetChildWorkflowExecution(),
 		took: func(future workflow.Future) { a.childEnded(future, id) },
 	}
 }
 
-// starting reports whether the server has not started the job's wait yet. A run that ends by then takes it along, abandoned or
-// not: the server starts no child of a run that is over.
-func (a *await) starting() bool { return a.followed != nil && a.followed.started != nil }
+// starting reports whether the server has not started the job's wait yet, or not said whose it is. A run that ends by then
+// takes a child along, abandoned or not: the server starts none of a run that is over.
+func (a *await) starting() bool {
+	return a.followed != nil && (a.followed.started != nil || a.followed.finding)
+}
 
-func (a *await) startReady() bool { return a.starting() && a.followed.started.IsReady() }
+func (a *await) startReady() bool {
+	return a.followed != nil && a.followed.started != nil && a.followed.started.IsReady()
+}
 
-// takeStart lets a run continue that waited for the start of the child.
+// takeStart notes the run of the child, and lets a run continue that waited for its start.
 func (a *await) takeStart() {
-	if a.startReady() {
-		a.followed.started = nil
+	if !a.startReady() {
+		return
 	}
+	var child workflow.Execution
+	if a.followed.started.Get(a.ctx, &child) == nil {
+		a.op.AwaitStarted(child.RunID)
+	}
+	a.followed.started = nil
 }
 
 func (a *await) childEnded(future workflow.Future, id string) {
@@ -148,8 +168,7 @@ func (a *await) childEnded(future workflow.Future, id string) {
 	case err == nil:
 		a.awaitEnded(operation.AwaitResult{Outcome: &outcome})
 	case errors.As(err, new(*temporal.ChildWorkflowExecutionAlreadyStartedError)):
-		a.op.OwnedBy(id)
-		a.followOwner(id)
+		a.owned(id)
 	case errors.As(err, &application) && application.Type() == wire.ErrorInvalidSpec:
 		a.awaitEnded(operation.AwaitResult{Invalid: application.Message()})
 	default:
@@ -175,33 +194,76 @@ func (a *await) awaitEnded(result operation.AwaitResult) {
 	a.op.AwaitEnded(workflow.Now(a.ctx), result)
 }
 
-// followOwner waits for the outcome of a wait that is no child of this run: that of another owner, or the own one of a run
-// before. The provider is not asked.
-func (a *await) followOwner(id string) {
+// owned follows the wait that has the job's id already. It may be the submission's own: a run that started it was reset.
+func (a *await) owned(id string) {
+	if a.op.KnowsItsWait() {
+		a.findOwner(id)
+		return
+	}
+	a.op.OwnerFound(wire.FoundOwner{Owner: wire.Owner{WorkflowID: id}})
+	a.follow()
+}
+
+// findOwner asks whose wait it is, and then follows it.
+func (a *await) findOwner(id string) {
+	ctx := workflow.WithActivityOptions(a.ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: findAttempt,
+		RetryPolicy:         askServer,
+		Summary:             "find the job's owner",
+	})
+	a.followed = &followed{
+		finding: true, letGo: func() {}, tell: func() {}, // it has an answer in a moment, and then it is known whom to tell
+		future: workflow.ExecuteActivity(ctx, wire.ActivityFindOwner, wire.OwnerRequest{WorkflowID: id}),
+		took: func(future workflow.Future) {
+			found := wire.FoundOwner{Owner: wire.Owner{WorkflowID: id}}
+			if err := get(a.ctx, future, &found); err != nil {
+				workflow.GetLogger(a.ctx).Warn("the job's owner cannot be told, it counts as another's", "error", err)
+			}
+			a.op.OwnerFound(found)
+			a.follow()
+		},
+	}
+}
+
+// follow waits for the outcome of a wait that is no child of this run: that of another owner, or the own one of a run before.
+// The provider is not asked.
+func (a *await) follow() {
 	ctx, stop := workflow.WithCancel(a.ctx)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: ownerAttempt,
 		HeartbeatTimeout:    ownerHeartbeat,
-		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
+		RetryPolicy:         askServer,
 		Summary:             "wait for the job's owner",
 	})
 	a.followed = &followed{
-		future: workflow.ExecuteActivity(ctx, wire.ActivityAwaitOwner, wire.OwnerRequest{WorkflowID: id}), stop: stop,
-		took: func(future workflow.Future) {
-			var result wire.OwnerResult
-			if err := get(a.ctx, future, &result); err != nil {
-				a.awaitEnded(operation.AwaitResult{Lost: lostWord(err)})
-				return
-			}
-			a.awaitEnded(operation.AwaitResult{Owner: &result.Owner, Outcome: result.Outcome, Lost: "ended without an outcome"})
-		},
+		future: workflow.ExecuteActivity(ctx, wire.ActivityAwaitOwner, a.op.Followed()), letGo: stop, tell: stop,
+		took: a.ownerEnded,
 	}
+	if a.op.OwnWait() {
+		a.followed.tell = a.tellOwnWait
+	}
+}
+
+// tellOwnWait tells the submission's own wait, which is no child of this run, to stop. How it ends is heard by following it.
+func (a *await) tellOwnWait() {
+	workflow.RequestCancelExternalWorkflow(a.ctx, a.op.Followed().WorkflowID, "")
+}
+
+func (a *await) ownerEnded(future workflow.Future) {
+	var result wire.OwnerResult
+	if err := get(a.ctx, future, &result); err != nil {
+		a.awaitEnded(operation.AwaitResult{Lost: lostWord(err)})
+		return
+	}
+	a.awaitEnded(operation.AwaitResult{
+		Owner: &result.Owner, Outcome: result.Outcome, Invalid: result.Invalid, Lost: "ended without an outcome",
+	})
 }
 
 // followAgain takes up the wait that the run before followed.
 func (a *await) followAgain() {
 	if a.op.Following() {
-		a.followOwner(a.op.WaitWorkflowID())
+		a.follow()
 	}
 }
 
@@ -213,13 +275,14 @@ func (a *await) takeFollowed() {
 		ended := a.followed
 		a.followed = nil
 		ended.took(ended.future)
-		ended.stop()
+		ended.letGo()
 	}
 }
 
-// stopFollowing tells the job's wait to stop where this workflow was told to (R48).
+// stopFollowing tells the job's wait once to stop where this workflow was told to (R48).
 func (a *await) stopFollowing() {
-	if a.followed != nil && a.op.Stopping() {
-		a.followed.stop()
+	if a.followed != nil && a.op.Stopping() && !a.followed.told {
+		a.followed.told = true
+		a.followed.tell()
 	}
 }

@@ -21,7 +21,9 @@ type decisionFlags struct {
 	id       target
 	decision wire.Decision
 	span     time.Duration
-	json     bool
+	// params are those of the job that is attached, as they were typed.
+	params []string
+	json   bool
 	// keyFile is what --sign-with names, key what is in it; byGiven reports whether --by was typed.
 	keyFile string
 	key     *signing.PrivateKey
@@ -120,6 +122,9 @@ func (f *decisionFlags) complete() error {
 		return usagef("--for %s: whole seconds are granted", f.span)
 	}
 	if err := f.nameEscalation(); err != nil {
+		return err
+	}
+	if err := addParams(&d.Params, f.params); err != nil {
 		return err
 	}
 	d.Seconds = int(f.span / time.Second)

@@ -115,15 +115,20 @@ func (f *specFlags) override(spec *wire.Spec) error {
 }
 
 func (f *specFlags) overrideParams(spec *wire.Spec) error {
-	for _, pair := range f.params {
+	return addParams(&spec.Params, f.params)
+}
+
+// addParams adds what was given as name=value.
+func addParams(to *map[string]string, pairs []string) error {
+	for _, pair := range pairs {
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
 			return usagef("--param %q is not name=value", pair)
 		}
-		if spec.Params == nil {
-			spec.Params = map[string]string{}
+		if *to == nil {
+			*to = map[string]string{}
 		}
-		spec.Params[name] = value
+		(*to)[name] = value
 	}
 	return nil
 }

@@ -152,4 +152,5 @@ func jobText(view wire.OperationView) string {
 func jobFlags(command *cobra.Command, flags *decisionFlags) {
 	command.Flags().StringVar(&flags.decision.ProviderJobID, "provider-job", "", "`id` of the job that was found at the provider (required)")
 	command.Flags().StringVar(&flags.decision.StatusURL, "status-url", "", "`URL` of its status, where the table polls one")
+	command.Flags().StringArrayVar(&flags.params, "param", nil, "`name=value` that the table reads from the answer to a submission; may be repeated")
 }
