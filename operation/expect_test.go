@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -26,8 +27,16 @@ func (e expect) check(t *testing.T, p *playedScript) {
 		e.checkCount(t, len(p.cancels), where)
 	case "openings":
 		e.checkCount(t, len(p.openings), where)
+	case "submitted":
+		e.checkCount(t, len(p.submits), where)
+	case "waits":
+		e.checkCount(t, len(p.waits), where)
 	case "send":
 		e.checkSend(t, p, where)
+	case "submit":
+		e.checkSubmit(t, p, where)
+	case "wait":
+		e.checkWait(t, p, where)
 	case "proposals":
 		e.checkCount(t, len(p.proposals), where)
 	case "opening":
@@ -49,7 +58,7 @@ func (e expect) check(t *testing.T, p *playedScript) {
 		require.False(t, slices.ContainsFunc(p.entries, expect{l.rest(1)}.matches), where)
 	case "outcome":
 		require.Equal(t, l.word(1), string(p.outcome.Status), where)
-		e.checkFields(t, outcomeFields(*p.outcome), where)
+		e.checkFields(t, p.outcomeFields(), where)
 	default:
 		require.FailNow(t, "unknown expectation", where)
 	}
@@ -65,7 +74,12 @@ func (e expect) checkSend(t *testing.T, p *playedScript, where string) {
 	t.Helper()
 	n := number(t, e.line.word(1))
 	require.GreaterOrEqual(t, len(p.sent), n, where)
-	after := p.sent[n-1].at.Sub(start)
+	e.checkBetween(t, p.sent[n-1].at, where)
+}
+
+func (e expect) checkBetween(t *testing.T, at time.Time, where string) {
+	t.Helper()
+	after := at.Sub(start)
 	if from, ok := e.line.values["from"]; ok {
 		require.GreaterOrEqual(t, after, duration(t, from), where)
 	}
@@ -116,6 +130,15 @@ func (e expect) matches(entry wire.Entry) bool {
 	return true
 }
 
+// outcomeFields are those of the operation, and of its submission where it is one.
+func (p *playedScript) outcomeFields() map[string]string {
+	fields := outcomeFields(*p.outcome)
+	if p.submitted != nil {
+		maps.Copy(fields, submittedFields(*p.submitted))
+	}
+	return fields
+}
+
 func outcomeFields(o wire.Outcome) map[string]string {
 	return map[string]string{
 		"reason": string(o.Reason), "detail": o.Detail, "undecided": strconv.FormatBool(o.Undecided), "decided_by": o.DecidedBy,
@@ -127,9 +150,9 @@ func outcomeFields(o wire.Outcome) map[string]string {
 }
 
 // outcomeLine shows what an outcome says beyond its defaults.
-func outcomeLine(o wire.Outcome) string {
-	fields := outcomeFields(o)
-	text := string(o.Status)
+func (p *playedScript) outcomeLine() string {
+	fields := p.outcomeFields()
+	text := string(p.outcome.Status)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if value := fields[name]; value != "" && value != "false" && value != "0" {
 			text += " " + name + "=" + strconv.Quote(value)

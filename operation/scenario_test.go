@@ -44,7 +44,9 @@ func playFile(t *testing.T, file string) {
 	played := play(t, parseScript(t, head), false)
 	carried := play(t, parseScript(t, head), true)
 	require.Equal(t, played.story(), carried.story(), "carried over to new runs, the wait goes another way")
-	require.Positive(t, carried.runs, "this script never comes to rest, so that nothing was carried over")
+	if played.script.submission == nil { // which may end with its first answer
+		require.Positive(t, carried.runs, "this script never comes to rest, so that nothing was carried over")
+	}
 	require.Zero(t, operation.VerifyChain("", played.entries))
 	for _, expect := range played.script.expects {
 		expect.check(t, played)
@@ -74,7 +76,7 @@ func play(t *testing.T, script *script, carry bool) *playedScript {
 	p.carry = carry
 	p.seen = p.tell
 	p.run(t)
-	p.sayf("outcome: %s", outcomeLine(*p.outcome))
+	p.sayf("outcome: %s", p.outcomeLine())
 	return p
 }
 
@@ -92,6 +94,10 @@ func (p *playedScript) tell(command operation.Command) {
 		p.sayf("  > %s send %q, not after %s", clock, command.Summary, command.StartBy.Format("15:04:05"))
 	case operation.SendCancel:
 		p.sayf("  > %s send the cancel request", clock)
+	case operation.SendSubmit:
+		p.sayf("  > %s send %q, not after %s", clock, command.Summary, command.StartBy.Format("15:04:05"))
+	case operation.AwaitSubmitted:
+		p.sayf("  > %s have job %s waited for", clock, command.Spec.ProviderJobID)
 	case operation.Notify:
 		handed := ""
 		if command.HandOver {

@@ -18,7 +18,9 @@ import (
 
 // script is a parsed file of testdata, see testdata/README.md.
 type script struct {
-	spec    map[string]any
+	spec map[string]any
+	// submission is set where the script begins with a submission.
+	submission *submissionScript
 	known   operation.Knowledge
 	reset   string
 	answers []planned[wire.PollResult]
@@ -113,6 +115,12 @@ func parseScript(t *testing.T, text string) *script {
 func (s *script) add(t *testing.T, l line) {
 	t.Helper()
 	switch l.word(0) {
+	case "submit":
+		s.addSubmission(l)
+	case "submit-answer":
+		s.submission.answers = append(s.submission.answers, plannedSubmit(t, l.rest(1)))
+	case "wait-ends":
+		s.submission.ends = append(s.submission.ends, plannedEnd(t, l.rest(1)))
 	case "spec":
 		s.addSpec(t, l)
 	case "table":
@@ -155,16 +163,20 @@ func (s *script) add(t *testing.T, l line) {
 func (s *script) addSpec(t *testing.T, l line) {
 	t.Helper()
 	for name, text := range l.values {
-		into := s.spec
-		path := strings.Split(name, ".")
-		for _, part := range path[:len(path)-1] {
-			if into[part] == nil {
-				into[part] = map[string]any{}
-			}
-			into = into[part].(map[string]any)
-		}
-		into[path[len(path)-1]] = value(t, text)
+		set(s.spec, name, value(t, text))
 	}
+}
+
+// set sets a field by its path, name.name.
+func set(fields map[string]any, name string, to any) {
+	path := strings.Split(name, ".")
+	for _, part := range path[:len(path)-1] {
+		if fields[part] == nil {
+			fields[part] = map[string]any{}
+		}
+		fields = fields[part].(map[string]any)
+	}
+	fields[path[len(path)-1]] = to
 }
 
 func value(t *testing.T, text string) any {
@@ -357,11 +369,7 @@ func plannedCancel(t *testing.T, l line) planned[wire.CancelResult] {
 // shell is a wait that has just begun, with this script's provider and people.
 func (s *script) shell(t *testing.T) *shell {
 	t.Helper()
-	data, err := json.Marshal(s.spec)
-	require.NoError(t, err)
-	spec, err := wire.DecodeSpec(data)
-	require.NoError(t, err)
-	snapshot := prepared(t, spec, s.known)
+	snapshot := s.snapshot(t)
 	snapshot.ResetRunID, snapshot.DecisionKeys, snapshot.Approval = s.reset, s.keys, s.approval
 	snapshot.HoldBack = s.holdsBack
 	sh := &shell{
@@ -370,20 +378,47 @@ func (s *script) shell(t *testing.T) *shell {
 	}
 	sh.provider = s.provider(t)
 	sh.canceller = func(time.Time, wire.CancelRequest) (wire.CancelResult, time.Duration) {
-		require.NotEmpty(t, s.cancels, "a cancel request nobody scripted")
-		next := s.cancels[0]
-		s.cancels = s.cancels[1:]
+		next := take(t, &s.cancels, "a cancel request")
 		return next.result, next.latency
 	}
+	sh.submitter, sh.waiter = s.submitter(t), s.waiter(t)
 	sh.person = s.people(t)
 	return sh
+}
+
+// snapshot is what prepare makes of the spec.
+func (s *script) snapshot(t *testing.T) wire.Prepared {
+	t.Helper()
+	data, err := json.Marshal(s.spec)
+	require.NoError(t, err)
+	if s.submission != nil {
+		spec, err := wire.DecodeSubmitSpec(data)
+		require.NoError(t, err)
+		snapshot, err := operation.PrepareSubmission(spec, start, s.known, s.submission.facts)
+		require.NoError(t, err)
+		return snapshot
+	}
+	spec, err := wire.DecodeSpec(data)
+	require.NoError(t, err)
+	return prepared(t, spec, s.known)
+}
+
+// take is the next of the planned answers to something.
+func take[T any](t *testing.T, answers *[]planned[T], what string) planned[T] {
+	t.Helper()
+	require.NotEmpty(t, *answers, "%s that nobody scripted", what)
+	next := &(*answers)[0]
+	taken := *next
+	if next.left--; next.left == 0 {
+		*answers = (*answers)[1:]
+	}
+	return taken
 }
 
 func (s *script) provider(t *testing.T) func(time.Time, wire.PollRequest) (wire.PollResult, time.Duration) {
 	t.Helper()
 	return func(at time.Time, _ wire.PollRequest) (wire.PollResult, time.Duration) {
-		require.NotEmpty(t, s.answers, "a status request nobody scripted, at %s", at)
-		next := &s.answers[0]
+		next := take(t, &s.answers, "a status request")
 		answered := next.result
 		latency := next.held + next.latency
 		if answered.Observation != nil {
@@ -398,9 +433,6 @@ func (s *script) provider(t *testing.T) func(time.Time, wire.PollRequest) (wire.
 			held := *answered.HeldBack
 			held.Since = at
 			answered.HeldBack = &held
-		}
-		if next.left--; next.left == 0 {
-			s.answers = s.answers[1:]
 		}
 		return answered, latency
 	}
@@ -476,7 +508,7 @@ func (s *shell) do(t *testing.T, l line) {
 		}
 	}
 	for name, text := range given {
-		fields[name] = value(t, text)
+		set(fields, name, value(t, text))
 	}
 	if signer != "" {
 		sign(t, fields, plain, signer)

@@ -26,6 +26,9 @@ type shell struct {
 	// provider and canceller answer requests, after a latency.
 	provider  func(at time.Time, request wire.PollRequest) (wire.PollResult, time.Duration)
 	canceller func(at time.Time, request wire.CancelRequest) (wire.CancelResult, time.Duration)
+	// submitter answers requests to submit, waiter says who waits for a job already, if anybody does, and how that wait ends.
+	submitter func(at time.Time, request wire.SubmitRequest) (wire.SubmitResult, time.Duration)
+	waiter    func(at time.Time, spec wire.Spec) (*wire.FoundOwner, operation.AwaitResult, time.Duration)
 	// notifier delivers messages; nil delivers them in a second.
 	notifier func(wire.Notification) (failure string, latency time.Duration)
 	// person is asked what people do next; nil: nothing.
@@ -43,21 +46,27 @@ type shell struct {
 
 	alarmFor, alarmAt time.Time
 	request           *pending
+	followed          *pending
 	notices           []pending
 
 	// What happened.
 	entries    []wire.Entry
 	sent       []sent
 	cancels    []time.Time
+	submits    []submit
+	waits      []wire.Spec
 	openings   []wire.Escalation
 	proposals  []wire.Escalation
 	notified   []wire.Notification
 	outcome    *wire.Outcome
+	submitted  *wire.SubmitOutcome
 	runs       int
 	decisions  int
 	asked      int
 	requests   int
 	lastRecord wire.Record
+	// told says that the wait of a submission was told to stop.
+	told bool
 }
 
 type span struct{ from, to time.Time }
@@ -76,6 +85,12 @@ type sent struct {
 	request wire.PollRequest
 	limits  wire.Limits
 	record  wire.Record
+}
+
+// submit is one request to submit.
+type submit struct {
+	at      time.Time
+	request wire.SubmitRequest
 }
 
 // run drives the wait until it closes.
@@ -110,6 +125,11 @@ func (s *shell) takeIn() {
 		s.request = nil
 		request.take()
 	}
+	if s.followed != nil && !s.followed.due.After(s.now) {
+		followed := s.followed
+		s.followed = nil
+		followed.take()
+	}
 	var later []pending
 	for _, notice := range s.notices {
 		if notice.due.After(s.now) {
@@ -133,6 +153,12 @@ func (s *shell) carryOut(t *testing.T, command operation.Command) (closed bool) 
 		s.cancels = append(s.cancels, s.now)
 		result, latency := s.canceller(s.now, command.Request)
 		s.request = &pending{due: s.now.Add(latency), take: func() { s.op.CancelAnswered(s.now, result) }}
+	case operation.SendSubmit:
+		s.submits = append(s.submits, submit{s.now, command.Request})
+		result, latency := s.submitter(s.now, command.Request)
+		s.request = &pending{due: s.now.Add(latency), take: func() { s.op.SubmitAnswered(s.now, result) }}
+	case operation.AwaitSubmitted:
+		s.await(command.Spec)
 	case operation.Notify:
 		s.notify(command)
 	case operation.LearnKeys:
@@ -146,12 +172,41 @@ func (s *shell) carryOut(t *testing.T, command operation.Command) (closed bool) 
 		if command.Withdraw {
 			s.withdraw()
 		}
+		s.stopFollowing()
 		s.sleep(t, command.Until)
 	case operation.Close:
 		s.outcome = &command.Outcome
+		if s.op.Submitting() {
+			s.submitted = new(s.op.SubmitOutcome(command.Outcome))
+		}
 		return true
 	}
 	return false
+}
+
+// await has a job waited for, by a wait of its own where nobody waits for it already.
+func (s *shell) await(spec wire.Spec) {
+	s.waits = append(s.waits, spec)
+	found, ends, after := s.waiter(s.now, spec)
+	if found == nil {
+		s.op.AwaitStarted("run-" + spec.ProviderJobID)
+	} else {
+		s.op.OwnerFound(*found)
+	}
+	s.followed = &pending{due: s.now.Add(after), take: func() { s.op.AwaitEnded(s.now, ends) }}
+}
+
+// stopFollowing tells a wait of its own to stop, and follows that of another no more (R48).
+func (s *shell) stopFollowing() {
+	if s.followed == nil || !s.op.Stopping() || s.told {
+		return
+	}
+	s.told = true
+	ends := operation.AwaitResult{Lost: "not followed any more"}
+	if s.op.OwnWait() {
+		ends = operation.AwaitResult{Outcome: &wire.Outcome{Status: wire.StatusUnresolved, Reason: wire.ReasonWaitCancelled}}
+	}
+	s.followed = &pending{due: s.now.Add(50 * time.Millisecond), take: func() { s.op.AwaitEnded(s.now, ends) }}
 }
 
 func (s *shell) send(request wire.PollRequest) {
@@ -221,8 +276,10 @@ func (s *shell) nextMoment() time.Time {
 		}
 	}
 	consider(s.alarmAt)
-	if s.request != nil {
-		consider(s.request.due)
+	for _, one := range []*pending{s.request, s.followed} {
+		if one != nil {
+			consider(one.due)
+		}
 	}
 	for _, notice := range s.notices {
 		consider(notice.due)

@@ -284,6 +284,9 @@ func (o *Operation) asksOfSubmission(reason wire.Reason, options []wire.Option) 
 func (o *Operation) accepted(now time.Time, result wire.SubmitResult) {
 	s := o.rec.Submission
 	s.Job, s.SubmittedAt = result.Job, result.Observation.SentAt
+	if s.Job.Unusable != "" {
+		s.Named = s.Job
+	}
 	o.note(wire.Entry{At: now, Event: wire.EventSubmitted, Reason: result.Job.ProviderJobID, Detail: result.Detail})
 	job := result.Observation.Job
 	if job == nil || !job.Category.Terminal() {
@@ -469,8 +472,11 @@ func (o *Operation) awaitNotRun(now time.Time, why string) {
 	s, detail := o.rec.Submission, notRun(why)
 	o.note(wire.Entry{At: now, Event: wire.EventAwaitEnded, Detail: detail})
 	s.Await, s.WaitRunID = "", ""
-	if s.Attached && s.Job.Unusable == "" {
-		s.Job, s.Attached, s.MaybeSent = nil, false, true
+	if s.Attached {
+		s.Job, s.Attached = s.Named, false
+	}
+	if s.Job == nil {
+		s.MaybeSent = true
 		o.stop(now, wire.ReasonSubmissionAmbiguous, detail)
 		return
 	}
@@ -496,22 +502,20 @@ func (o *Operation) awaitDecided(now time.Time, outcome wire.Outcome) {
 // attach goes on with the job that a person found at the provider.
 func (o *Operation) attach(now time.Time, d wire.Decision) {
 	s := o.rec.Submission
-	s.Job = attachedJob(d, s.Job)
+	s.Job = attachedJob(d, s.Named)
 	s.Attached, s.DecidedAt, s.SubmittedAt = true, now.UTC(), nil
 	s.Await, s.WaitRunID = wire.AwaitWanted, ""
 	o.note(wire.Entry{At: now, Event: wire.EventSubmitted, Reason: d.ProviderJobID, Detail: attachedWord})
 	o.goOn()
 }
 
-// attachedJob is the job that a person names. Of one that the provider named, what its answer said is kept where the person
-// says nothing else, and it stays a job that is known, whatever becomes of this attempt to wait for it.
-func attachedJob(d wire.Decision, known *wire.SubmittedJob) *wire.SubmittedJob {
+// attachedJob is the job that a person names. Of one that the provider named as well, what its answer said is kept where the
+// person says nothing else.
+func attachedJob(d wire.Decision, named *wire.SubmittedJob) *wire.SubmittedJob {
 	job := &wire.SubmittedJob{ProviderJobID: d.ProviderJobID, StatusURL: d.StatusURL, Params: d.Params}
-	if known == nil || known.Unusable == "" || known.ProviderJobID != d.ProviderJobID {
-		return job
+	if named != nil && named.ProviderJobID == d.ProviderJobID {
+		job.StatusURL, job.Params = cmp.Or(d.StatusURL, named.StatusURL), merged(named.Params, d.Params)
 	}
-	job.StatusURL, job.Unusable = cmp.Or(d.StatusURL, known.StatusURL), known.Unusable
-	job.Params = merged(known.Params, d.Params)
 	return job
 }
 

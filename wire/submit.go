@@ -187,6 +187,9 @@ type SubmissionRecord struct {
 	// MaybeSent says that a request of this generation may have made a job that is not known.
 	MaybeSent bool          `json:"maybe_sent,omitempty"`
 	Job       *SubmittedJob `json:"job,omitempty"`
+	// Named is the job that the provider's answer named and that cannot be asked for by it. It stays known, whatever people
+	// attach.
+	Named *SubmittedJob `json:"named,omitempty"`
 	// Attached says that a person named the job.
 	Attached    bool       `json:"attached,omitempty"`
 	SubmittedAt *time.Time `json:"submitted_at,omitempty"`
