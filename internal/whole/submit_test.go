@@ -87,9 +87,13 @@ func (s *submitting) replay() {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), time.Minute)
 	defer cancel()
-	history, err := waittest.FetchHistory(ctx, s.bed.Client, s.run.GetID(), s.run.GetRunID())
+	runs, err := s.bed.Runs(ctx, s.run.GetID(), "")
 	require.NoError(s, err)
-	require.NoError(s, waittest.ReplayStrictly(history, waittest.ReplayOptions{}))
+	for _, id := range runs {
+		history, err := waittest.FetchHistory(ctx, s.bed.Client, s.run.GetID(), id)
+		require.NoError(s, err)
+		require.NoError(s, waittest.ReplayStrictly(history, waittest.ReplayOptions{}), "run %s", id)
+	}
 }
 
 func (s *submitting) outcome() wire.SubmitOutcome {
