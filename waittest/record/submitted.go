@@ -2,14 +2,18 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/jobwait/jobwait"
 	"github.com/jobwait/jobwait/internal/bed"
 	"github.com/jobwait/jobwait/internal/devserver"
 	"github.com/jobwait/jobwait/statetables"
@@ -25,12 +29,12 @@ func submitted(name, provider string, taken waittest.SubmitScript, people func(c
 		waits: []wait{{
 			name: name, script: waittest.Script(waittest.State("running")), people: people,
 			before: func(_ context.Context, b *bed.Bed) error { return b.Provider.TakeSubmissions(taken) },
-			submit: func(b *bed.Bed) wire.SubmitSpec {
+			begin: func(ctx context.Context, b *bed.Bed, _ wire.Spec) (client.WorkflowRun, error) {
 				spec := submission(b, name, provider)
 				if change != nil {
 					change(&spec)
 				}
-				return spec
+				return jobwait.StartSubmit(ctx, b.Client, spec, jobwait.StartOptions{})
 			},
 		}},
 	}
@@ -77,17 +81,97 @@ func submittedAgain() group {
 func attached() group {
 	return submitted("submission_attached", "demo-plain", waittest.SubmitScript{
 		Job: finishes(), NoKeys: true, Steps: []waittest.SubmitStep{{Answer: waittest.Hangup()}, {}},
+	}, attach, nil)
+}
+
+// attach answers a question with the job that the provider has made.
+func attach(ctx context.Context, b *bed.Bed, run client.WorkflowRun) error {
+	open, err := b.Escalated(ctx, run)
+	if err != nil {
+		return err
+	}
+	made := b.Provider.Submissions()[0].JobID
+	_, err = b.Decide(ctx, run.GetID(), decision(open.ID, func(d *wire.Decision) {
+		d.Kind, d.ProviderJobID, d.StatusURL = wire.DecisionAttach, made, b.Provider.StatusURL(made)
+	}))
+	return err
+}
+
+// elsewhere is a submission whose answer names a status URL that is none of the table's.
+func elsewhere() group {
+	return submitted("submission_url_rejected", "demo-export", waittest.SubmitScript{
+		Job: finishes(), Steps: []waittest.SubmitStep{{Answer: waittest.Step{}.Header("Location", "http://169.254.169.254/exports/1")}},
+	}, attach, nil)
+}
+
+// resetAfterAcceptance is a submission that is reset to before it has started its wait, which goes on.
+func resetAfterAcceptance() group {
+	return submitted("submission_reset", "demo-export", waittest.SubmitScript{
+		Job: waittest.Script(waittest.State("running").Held().Times(1), waittest.Succeeded("https://files.example.com/report.csv")),
 	}, func(ctx context.Context, b *bed.Bed, run client.WorkflowRun) error {
-		open, err := b.Escalated(ctx, run)
+		task, err := taskBeforeItsWait(ctx, b, run)
 		if err != nil {
 			return err
 		}
 		made := b.Provider.Submissions()[0].JobID
-		_, err = b.Decide(ctx, run.GetID(), decision(open.ID, func(d *wire.Decision) {
-			d.Kind, d.ProviderJobID, d.StatusURL = wire.DecisionAttach, made, b.Provider.StatusURL(made)
-		}))
-		return err
+		if _, err := b.Provider.AwaitRequests(ctx, made, 1); err != nil {
+			return err
+		}
+		reset, err := b.Reset(ctx, run, task)
+		if err != nil {
+			return err
+		}
+		if _, err := b.Until(ctx, reset, func(view wire.OperationView) bool { return view.Phase == wire.PhaseAwaiting }); err != nil {
+			return err
+		}
+		b.Provider.Release(made)
+		return nil
 	}, nil)
+}
+
+// taskBeforeItsWait is the workflow task that has a submission's wait started, once it has.
+func taskBeforeItsWait(ctx context.Context, b *bed.Bed, run client.WorkflowRun) (int64, error) {
+	var task, before int64
+	events := b.Client.GetWorkflowHistory(ctx, run.GetID(), run.GetRunID(), true, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		event, err := events.Next()
+		if err != nil {
+			return 0, err
+		}
+		switch event.GetEventType() { //nolint:exhaustive // the others are passed over
+		case enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED:
+			task = event.GetEventId()
+		case enumspb.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED:
+			before = task
+		case enumspb.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_STARTED:
+			return before, nil
+		}
+	}
+	return 0, errors.New("the submission ended before its wait was started")
+}
+
+// cancelledOverRuns is a submission that is cancelled when it has continued as new and its wait, no child of that run, goes on.
+func cancelledOverRuns() group {
+	made := submitted("submission_cancelled_over_runs", "demo-export", waittest.SubmitScript{
+		Job: waittest.Script(waittest.State("running")), Steps: []waittest.SubmitStep{{NoJob: true, Answer: waittest.Step{Status: 429}}, {}},
+	}, func(ctx context.Context, b *bed.Bed, run client.WorkflowRun) error {
+		for {
+			described, err := b.Client.DescribeWorkflow(ctx, run.GetID(), "")
+			if err != nil {
+				return err
+			}
+			if described.WorkflowExecution.RunID != run.GetRunID() {
+				return b.Client.CancelWorkflow(ctx, run.GetID(), "")
+			}
+			select {
+			case <-time.After(50 * time.Millisecond):
+			case <-ctx.Done():
+				return fmt.Errorf("not continued: %w", ctx.Err())
+			}
+		}
+	}, func(spec *wire.SubmitSpec) { spec.Wait.MaxStatusRequests = 100 })
+	made.server.DynamicConfig = []string{"limit.historyCount.suggestContinueAsNew=20"}
+	return made
 }
 
 func resubmitted() group {

@@ -14,7 +14,6 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/jobwait/jobwait"
 	"github.com/jobwait/jobwait/activities"
 	"github.com/jobwait/jobwait/internal/bed"
 	"github.com/jobwait/jobwait/internal/devserver"
@@ -33,8 +32,8 @@ type wait struct {
 	messages bool
 	// before is what happens before the wait begins; nil: nothing.
 	before func(ctx context.Context, b *bed.Bed) error
-	// submit is what is submitted in place of a wait that begins; nil: a wait begins.
-	submit func(b *bed.Bed) wire.SubmitSpec
+	// begin starts what is recorded; nil: the wait for the spec.
+	begin func(ctx context.Context, b *bed.Bed, spec wire.Spec) (client.WorkflowRun, error)
 }
 
 // group is a set of waits that share a server.
@@ -48,7 +47,9 @@ type group struct {
 	origins *activities.Origins
 	// plain adds a table like the demonstration's whose provider knows no idempotency key.
 	plain bool
-	waits []wait
+	// callers says that waits are asked for through a Nexus endpoint.
+	callers bool
+	waits   []wait
 }
 
 func groups() []group {
@@ -66,6 +67,7 @@ func groups() []group {
 		{server: devserver.Options{SearchAttributes: true, FastTimers: true}, waits: told(), channels: true},
 		held(),
 		submittedOnce(), submittedAgain(), attached(), resubmitted(),
+		elsewhere(), resetAfterAcceptance(), cancelledOverRuns(), called(),
 	}
 }
 
@@ -107,6 +109,13 @@ func (g group) record(ctx context.Context, waits []wait, dir string, progress io
 		defer stop()
 		options.Notifier = notifier
 	}
+	if g.callers {
+		stop, err := withCallers(ctx, b, options.Credentials)
+		if err != nil {
+			return errors.Join(err, b.Close())
+		}
+		defer stop()
+	}
 	stop, err := b.Work(options)
 	if err != nil {
 		return errors.Join(err, b.Close())
@@ -146,7 +155,11 @@ func (w wait) record(ctx context.Context, b *bed.Bed, dir string, progress io.Wr
 			return fmt.Errorf("%s: %w", w.name, err)
 		}
 	}
-	run, err := w.begin(ctx, b, spec)
+	begin := w.begin
+	if begin == nil {
+		begin = func(ctx context.Context, b *bed.Bed, spec wire.Spec) (client.WorkflowRun, error) { return b.Start(ctx, spec) }
+	}
+	run, err := begin(ctx, b, spec)
 	if err != nil {
 		return fmt.Errorf("%s: %w", w.name, err)
 	}
@@ -159,13 +172,6 @@ func (w wait) record(ctx context.Context, b *bed.Bed, dir string, progress io.Wr
 		return fmt.Errorf("%s: %w", w.name, err)
 	}
 	return w.save(ctx, b, run.GetID(), dir, progress)
-}
-
-func (w wait) begin(ctx context.Context, b *bed.Bed, spec wire.Spec) (client.WorkflowRun, error) {
-	if w.submit == nil {
-		return b.Start(ctx, spec)
-	}
-	return jobwait.StartSubmit(ctx, b.Client, w.submit(b), jobwait.StartOptions{})
 }
 
 func (w wait) save(ctx context.Context, b *bed.Bed, workflowID, dir string, progress io.Writer) error {
