@@ -33,17 +33,18 @@ const (
 // Both are taken raw: a spec is decoded strictly, and an input of another shape is an invalid spec and no riddle.
 func AwaitJob(ctx workflow.Context, spec, carried converter.RawValue) (*wire.Outcome, error) {
 	wait := newAwait(ctx, spec)
-	if outcome, err := wait.begin(carried); outcome != nil || err != nil {
+	if outcome, err := begin(wait, carried, wait.neverBegan); outcome != nil || err != nil {
 		return outcome, err
 	}
 	return wait.run()
 }
 
-// begin opens the wait or takes it up again. With an outcome or an error it has ended already.
-func (a *await) begin(carried converter.RawValue) (*wire.Outcome, error) {
+// begin opens the wait or takes it up again. With an outcome or an error it has ended already: never gives that of one that was
+// cancelled before it was prepared.
+func begin[O any](a *await, carried converter.RawValue, never func() (*O, error)) (*O, error) {
 	switch err := a.setup(carried); {
 	case temporal.IsCanceledError(err):
-		return a.neverBegan()
+		return never()
 	case err != nil:
 		return nil, a.fail(err)
 	default:
@@ -110,6 +111,7 @@ func (a *await) resume(info *workflow.Info, record []byte) error {
 	readOwn(record, &carried)
 	a.op = operation.Resume(carried)
 	a.requestsBefore = carried.Counters.StatusRequestsUsed
+	a.followAgain()
 	return nil
 }
 

@@ -75,13 +75,18 @@ func (a *await) pollStatus(command operation.SendStatus) {
 		ctx = a.withdrawable(&options, ctx)
 	}
 	a.request = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), wire.ActivityPollStatus, request)
-	a.took = func(future workflow.Future) {
+	a.took = answered(a, unanswered, a.op.StatusAnswered)
+}
+
+// answered hands what came of a request to the core: the activity's result, or what its failure says.
+func answered[R any](a *await, failed func(error) R, take func(time.Time, R)) func(workflow.Future) {
+	return func(future workflow.Future) {
 		a.forgetWithdraw()
-		var result wire.PollResult
+		var result R
 		if err := get(a.ctx, future, &result); err != nil {
-			result = unanswered(err)
+			result = failed(err)
 		}
-		a.op.StatusAnswered(workflow.Now(a.ctx), result)
+		take(workflow.Now(a.ctx), result)
 	}
 }
 
@@ -150,14 +155,7 @@ func (a *await) cancelAtProvider(command operation.SendCancel) {
 		ctx, a.withdraw = workflow.WithCancel(ctx)
 	}
 	a.request = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), wire.ActivityCancelAtProvider, request)
-	a.took = func(future workflow.Future) {
-		a.forgetWithdraw()
-		var result wire.CancelResult
-		if err := get(a.ctx, future, &result); err != nil {
-			result = uncancelled(err)
-		}
-		a.op.CancelAnswered(workflow.Now(a.ctx), result)
-	}
+	a.took = answered(a, uncancelled, a.op.CancelAnswered)
 }
 
 // uncancelled is unanswered for a cancel request.

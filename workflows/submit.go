@@ -31,7 +31,7 @@ const (
 func SubmitAndAwait(ctx workflow.Context, spec, carried converter.RawValue) (*wire.SubmitOutcome, error) {
 	wait := newAwait(ctx, spec)
 	wait.kind = wire.WorkflowSubmitAndAwait
-	if outcome, err := wait.beginSubmission(carried); outcome != nil || err != nil {
+	if outcome, err := begin(wait, carried, wait.neverSubmitted); outcome != nil || err != nil {
 		return outcome, err
 	}
 	outcome, err := wait.run()
@@ -39,19 +39,6 @@ func SubmitAndAwait(ctx workflow.Context, spec, carried converter.RawValue) (*wi
 		return nil, err
 	}
 	return wait.submitted(outcome), nil
-}
-
-// beginSubmission is begin for a submission.
-func (a *await) beginSubmission(carried converter.RawValue) (*wire.SubmitOutcome, error) {
-	switch err := a.setup(carried); {
-	case temporal.IsCanceledError(err):
-		return a.neverSubmitted()
-	case err != nil:
-		return nil, a.fail(err)
-	default:
-		a.followAgain()
-		return nil, nil //nolint:nilnil // neither means to go on
-	}
 }
 
 // submitted has the large values that would else lie below every submission that sleeps; see run.
@@ -85,14 +72,7 @@ func (a *await) submit(command operation.SendSubmit) {
 		ctx = a.withdrawable(&options, ctx)
 	}
 	a.request = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), wire.ActivitySubmit, request)
-	a.took = func(future workflow.Future) {
-		a.forgetWithdraw()
-		var result wire.SubmitResult
-		if err := get(a.ctx, future, &result); err != nil {
-			result = unsubmitted(err)
-		}
-		a.op.SubmitAnswered(workflow.Now(a.ctx), result)
-	}
+	a.took = answered(a, unsubmitted, a.op.SubmitAnswered)
 }
 
 // unsubmitted is unanswered for a submission.
