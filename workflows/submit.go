@@ -87,10 +87,9 @@ func unsubmitted(err error) wire.SubmitResult {
 type followed struct {
 	future workflow.Future
 	took   func(workflow.Future)
-	// letGo ends the following; a child is told to stop by it.
+	// letGo ends the following; a child that is not known by its run is told to stop by it.
 	letGo workflow.CancelFunc
-	// tell tells the wait to stop (R48); told: it was.
-	tell func()
+	// told says that the wait was told to stop.
 	told bool
 	// started is ready when the server has started the child, or will not; nil: that is known, or there is none to start.
 	started workflow.Future
@@ -113,7 +112,7 @@ func (a *await) awaitSubmitted(command operation.AwaitSubmitted) {
 	})
 	child := workflow.ExecuteChildWorkflow(ctx, wire.WorkflowAwaitJob, spec)
 	a.followed = &followed{
-		future: child, letGo: stop, tell: stop, started: child.GetChildWorkflowExecution(),
+		future: child, letGo: stop, started: child.GetChildWorkflowExecution(),
 		took: func(future workflow.Future) { a.childEnded(future, id) },
 	}
 }
@@ -137,7 +136,7 @@ func (a *await) takeStart() {
 	if a.followed.started.Get(a.ctx, &child) == nil {
 		a.op.AwaitStarted(child.RunID)
 	}
-	a.followed.started = nil
+	a.followed.started, a.followed.told = nil, false // what is told to a child that has not started may not reach it
 }
 
 func (a *await) childEnded(future workflow.Future, id string) {
@@ -192,7 +191,7 @@ func (a *await) findOwner(id string) {
 		Summary:             "find the job's owner",
 	})
 	a.followed = &followed{
-		finding: true, letGo: func() {}, tell: func() {}, // it has an answer in a moment, and then it is known whom to tell
+		finding: true, letGo: func() {}, // it has an answer in a moment, and then it is known whom to tell to stop
 		future: workflow.ExecuteActivity(ctx, wire.ActivityFindOwner, wire.OwnerRequest{WorkflowID: id}),
 		took: func(future workflow.Future) {
 			found := wire.FoundOwner{Owner: wire.Owner{WorkflowID: id}}
@@ -216,17 +215,8 @@ func (a *await) follow() {
 		Summary:             "wait for the job's owner",
 	})
 	a.followed = &followed{
-		future: workflow.ExecuteActivity(ctx, wire.ActivityAwaitOwner, a.op.Followed()), letGo: stop, tell: stop,
-		took: a.ownerEnded,
+		future: workflow.ExecuteActivity(ctx, wire.ActivityAwaitOwner, a.op.Followed()), letGo: stop, took: a.ownerEnded,
 	}
-	if a.op.OwnWait() {
-		a.followed.tell = a.tellOwnWait
-	}
-}
-
-// tellOwnWait tells the submission's own wait, which is no child of this run, to stop. How it ends is heard by following it.
-func (a *await) tellOwnWait() {
-	workflow.RequestCancelExternalWorkflow(a.ctx, a.op.Followed().WorkflowID, "")
 }
 
 func (a *await) ownerEnded(future workflow.Future) {
@@ -259,10 +249,16 @@ func (a *await) takeFollowed() {
 	}
 }
 
-// stopFollowing tells the job's wait once to stop where this workflow was told to (R48).
+// stopFollowing tells the job's wait once to stop where this workflow was told to (R48). The submission's own is told by its id: the
+// server lets no run cancel a child that another one has started. How it ends is heard by following it.
 func (a *await) stopFollowing() {
-	if a.followed != nil && a.op.Stopping() && !a.followed.told {
-		a.followed.told = true
-		a.followed.tell()
+	switch {
+	case a.followed == nil || !a.op.Stopping() || a.followed.told:
+		return
+	case a.op.OwnWait():
+		workflow.RequestCancelExternalWorkflow(a.ctx, a.op.Followed().WorkflowID, "")
+	default:
+		a.followed.letGo()
 	}
+	a.followed.told = true
 }

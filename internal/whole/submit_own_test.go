@@ -187,12 +187,34 @@ func TestCancelledSubmissionOverRuns(t *testing.T) {
 	s.continued()
 	s.waitedFor()
 	require.NoError(t, s.bed.Client.CancelWorkflow(s.ctx, s.run.GetID(), ""))
+	s.stoppedWithItsWait()
+}
+
+// R48: the same after a reset, by which its wait has become the child of a run that is over.
+func TestCancelledSubmissionAfterAReset(t *testing.T) {
+	t.Parallel()
+	s := newSubmitting(t, "demo-export", waittest.SubmitScript{Job: waittest.Script(waittest.State("running"))})
+	s.spec.Wait.MaxStatusRequests = 500
+	s.crew.start()
+	s.begin()
+	s.waitedFor()
+	s.followsStarted()
+	reset, err := s.bed.Reset(s.ctx, s.run, s.taskBefore(never))
+	require.NoError(t, err)
+	s.run = reset
+	require.NoError(t, s.bed.Client.CancelWorkflow(s.ctx, s.run.GetID(), ""))
+	s.stoppedWithItsWait()
+}
+
+// stoppedWithItsWait wants the end of a submission that was told to stop, and of its own wait.
+func (s *submitting) stoppedWithItsWait() {
+	s.Helper()
 	outcome := s.outcome()
-	require.Equal(t, wire.ReasonWaitCancelled, outcome.Reason)
-	require.Nil(t, outcome.Owner)
-	require.NotNil(t, outcome.Wait, "the wait goes on")
-	require.Equal(t, wire.ReasonWaitCancelled, outcome.Wait.Reason)
-	require.Len(t, s.provider.Submissions(), 1)
+	require.Equal(s, wire.ReasonWaitCancelled, outcome.Reason)
+	require.Nil(s, outcome.Owner)
+	require.NotNil(s, outcome.Wait, "the wait goes on")
+	require.Equal(s, wire.ReasonWaitCancelled, outcome.Wait.Reason)
+	require.Len(s, s.provider.Submissions(), 1)
 }
 
 // R58: a wait that was reset is followed over the reset, also when it cannot be run any more: what is wrong with it is asked about, and
