@@ -221,23 +221,31 @@ func (s *submitting) stoppedWithItsWait() {
 // the job is still known.
 func TestSubmissionWhoseWaitIsReset(t *testing.T) {
 	t.Parallel()
-	for name, runs := range map[string]bool{"and goes on": true, "and cannot be run": false} {
+	for name, test := range map[string]struct{ child, runs bool }{
+		"as a child": {child: true, runs: true}, "and goes on": {runs: true}, "and cannot be run": {},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := over(t, "demo-plain", waittest.Script(waittest.State("paused"), waittest.Succeeded("https://files.example.com/report.csv")))
+			script := waittest.Script(waittest.State("paused"), waittest.Succeeded("https://files.example.com/report.csv"))
+			s := over(t, "demo-plain", script)
+			if test.child {
+				s = newSubmitting(t, "demo-plain", waittest.SubmitScript{Job: script, NoKeys: true})
+			}
 			worker := s.crew.start()
 			s.begin()
-			s.continued()
+			if !test.child {
+				s.continued()
+			}
 			job := s.waitedFor()
 			waiting := s.wait(job)
 			asked, err := s.bed.Escalated(s.ctx, waiting)
 			require.NoError(t, err)
 			require.Equal(t, wire.ReasonUnknownState, asked.Reason)
-			if !runs {
+			if !test.runs {
 				worker.kill()
 			}
 			s.resetWait(waiting)
-			if !runs {
+			if !test.runs {
 				newCrew(t, s.bed, s.queue, bed.Key).start() // which does not know the table
 				open := s.escalated()
 				require.Equal(t, wire.ReasonIntegrationFailure, open.Reason)
