@@ -134,3 +134,15 @@ func TestShowSaysThatAnEscalationIsNotOpen(t *testing.T) {
 		require.Equal(t, test.want, test.seen.stale(test.named))
 	}
 }
+
+func TestParamsOfAnAttachedJob(t *testing.T) {
+	t.Parallel()
+	attach := &decisionFlags{
+		id: target{id: "x1"}, params: []string{"region=eu", "query=a=b"},
+		decision: wire.Decision{Kind: wire.DecisionAttach, DecidedBy: "ana", Comment: "why", ProviderJobID: "exp_9"},
+	}
+	require.NoError(t, attach.complete())
+	require.Equal(t, map[string]string{"region": "eu", "query": "a=b"}, attach.decision.Params)
+	attach.params = []string{"region"}
+	require.EqualError(t, attach.complete(), `--param "region" is not name=value`)
+}

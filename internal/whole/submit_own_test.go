@@ -167,10 +167,10 @@ func (s *submitting) released(job string) {
 	require.Equal(s, 1, s.provider.Release(job))
 }
 
-// over is a submission on the bed where it continues as new while its job is waited for.
-func over(t *testing.T, provider string, job waittest.JobScript) *submitting {
+// over is a submission that has a history behind it when its job is waited for: on the restless bed it continues as new then.
+func over(t *testing.T, on *bed.Bed, provider string, job waittest.JobScript) *submitting {
 	t.Helper()
-	s := newSubmittingAt(t, restless, provider, waittest.SubmitScript{
+	s := newSubmittingAt(t, on, provider, waittest.SubmitScript{
 		Job: job, NoKeys: provider == "demo-plain",
 		Steps: []waittest.SubmitStep{{NoJob: true, Answer: waittest.Step{Status: 429}}, {}},
 	})
@@ -181,7 +181,7 @@ func over(t *testing.T, provider string, job waittest.JobScript) *submitting {
 // R48: to cancel a submission is to tell its own wait to stop, also when a run before has started that.
 func TestCancelledSubmissionOverRuns(t *testing.T) {
 	t.Parallel()
-	s := over(t, "demo-export", waittest.Script(waittest.State("running")))
+	s := over(t, restless, "demo-export", waittest.Script(waittest.State("running")))
 	s.crew.start()
 	s.begin()
 	s.continued()
@@ -193,8 +193,7 @@ func TestCancelledSubmissionOverRuns(t *testing.T) {
 // R48: the same after a reset, by which its wait has become the child of a run that is over.
 func TestCancelledSubmissionAfterAReset(t *testing.T) {
 	t.Parallel()
-	s := newSubmitting(t, "demo-export", waittest.SubmitScript{Job: waittest.Script(waittest.State("running"))})
-	s.spec.Wait.MaxStatusRequests = 500
+	s := over(t, shared, "demo-export", waittest.Script(waittest.State("running")))
 	s.crew.start()
 	s.begin()
 	s.waitedFor()
@@ -227,10 +226,11 @@ func TestSubmissionWhoseWaitIsReset(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			script := waittest.Script(waittest.State("paused"), waittest.Succeeded("https://files.example.com/report.csv"))
-			s := over(t, "demo-plain", script)
+			on := restless
 			if test.child {
-				s = newSubmitting(t, "demo-plain", waittest.SubmitScript{Job: script, NoKeys: true})
+				on = shared
 			}
+			s := over(t, on, "demo-plain", script)
 			worker := s.crew.start()
 			s.begin()
 			if !test.child {
