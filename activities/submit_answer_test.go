@@ -17,7 +17,7 @@ import (
 const handedOut = `
 provider: demo-export
 title: Says in a header where the job is
-sources: {t: {at: this test, read: 2026-11-29, for: [params, request, state, states]}}
+sources: {t: {at: this test, read: 2026-11-29, for: [params, request, state, states, success_requires]}}
 read_only: {source: t}
 params: {port: {pattern: "^[1-9][0-9]{0,4}$", default: "8090", about: where it listens}}
 request:
@@ -28,6 +28,7 @@ request:
   allow_private_network: true
 state: body.state
 states: {pending: [running], success: [succeeded], failure: [failed]}
+success_requires: {none: there is nothing to carry away}
 submit:
   idempotency: none
   source: t
@@ -56,7 +57,7 @@ func handedOutIn(header, from string) string {
 const chosen = `
 provider: demo-export
 title: The caller chooses the id
-sources: {t: {at: this test, read: 2026-11-29, for: [params, request, state, states]}}
+sources: {t: {at: this test, read: 2026-11-29, for: [params, request, state, states, success_requires]}}
 read_only: {source: t}
 params: {port: {pattern: "^[1-9][0-9]{0,4}$", default: "8090", about: where it listens}}
 request:
@@ -66,6 +67,7 @@ request:
   allow_private_network: true
 state: body.state
 states: {pending: [running], success: [succeeded], failure: [failed]}
+success_requires: {none: there is nothing to carry away}
 submit:
   idempotency: client_id
   name: id

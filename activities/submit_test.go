@@ -41,8 +41,12 @@ func (w *world) submitRequest() wire.SubmitRequest {
 		Provider: target.Provider, Account: target.Account, Params: target.Params, CredentialRef: target.CredentialRef, Body: []byte(`{"a": 1}`),
 	})
 	require.NoError(w.t, err)
+	key := ""
+	if facts.KeyPlace != "" {
+		key = "67fe16a5-842e-8d05-a3cd-8b22b5bbe4e9"
+	}
 	return wire.SubmitRequest{
-		Target: target, Body: []byte(`{"a": 1}`), Key: "67fe16a5-842e-8d05-a3cd-8b22b5bbe4e9", Fingerprint: facts.Fingerprint,
+		Target: target, Body: []byte(`{"a": 1}`), Key: key, Fingerprint: facts.Fingerprint,
 		KeyPlace: facts.KeyPlace, Generation: 1, NotAfter: time.Now().Add(time.Hour), TimeoutSeconds: 5,
 	}
 }
