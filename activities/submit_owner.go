@@ -50,15 +50,15 @@ func (a *Activities) AwaitOwner(ctx context.Context, request wire.OwnerRequest) 
 // follow waits for the end of a run, of the runs that continue it, and of those that a reset put in their place.
 func follow(ctx context.Context, info *workflow.WorkflowExecutionInfo) (wire.OwnerResult, error) {
 	for {
-		result, err := outcomeOf(ctx, info)
-		if err == nil || !ended(err) || ctx.Err() != nil {
+		result, known, err := outcomeOf(ctx, info)
+		if known || err != nil {
 			return result, err
 		}
 		next, err := describe(ctx, result.Owner.WorkflowID, "")
-		switch {
-		case err != nil && !errors.As(err, new(*serviceerror.NotFound)):
+		if err != nil {
 			return wire.OwnerResult{}, err
-		case err != nil || !sameWait(info, next):
+		}
+		if !sameWait(info, next) {
 			return result, nil
 		}
 		info = next
@@ -71,26 +71,26 @@ func sameWait(info, next *workflow.WorkflowExecutionInfo) bool {
 	return first != "" && next.GetFirstRunId() == first && next.GetExecution().GetRunId() != info.GetExecution().GetRunId()
 }
 
-// outcomeOf waits for the end of a run and of those that continue it. Its error is ended's where it has no outcome, and the
-// result then says who it was.
-func outcomeOf(ctx context.Context, info *workflow.WorkflowExecutionInfo) (wire.OwnerResult, error) {
-	result := wire.OwnerResult{Owner: ownerOf(info)}
+// outcomeOf waits for the end of a run and of those that continue it. Where it is not known how they ended, the result says who it
+// was.
+func outcomeOf(ctx context.Context, info *workflow.WorkflowExecutionInfo) (result wire.OwnerResult, known bool, err error) {
+	result.Owner = ownerOf(info)
 	var outcome wire.Outcome
-	err := activity.GetClient(ctx).GetWorkflow(ctx, result.Owner.WorkflowID, result.Owner.RunID).Get(ctx, &outcome)
+	err = activity.GetClient(ctx).GetWorkflow(ctx, result.Owner.WorkflowID, result.Owner.RunID).Get(ctx, &outcome)
 	var application *temporal.ApplicationError
 	switch {
 	case err == nil:
 		result.Outcome, result.Owner.OperationID = &outcome, outcome.OperationID
-		return result, nil
+		return result, true, nil
 	case ctx.Err() != nil:
-		return wire.OwnerResult{}, ctx.Err()
+		return wire.OwnerResult{}, false, ctx.Err()
 	case errors.As(err, &application) && application.Type() == wire.ErrorInvalidSpec:
 		result.Invalid = application.Message()
-		return result, nil
+		return result, true, nil
 	case ended(err):
-		return result, err
+		return result, false, nil
 	default:
-		return wire.OwnerResult{}, fmt.Errorf("waiting for %q: %w", result.Owner.WorkflowID, err)
+		return wire.OwnerResult{}, false, fmt.Errorf("waiting for %q: %w", result.Owner.WorkflowID, err)
 	}
 }
 
@@ -106,11 +106,11 @@ func locate(ctx context.Context, request wire.OwnerRequest) (*workflow.WorkflowE
 
 // describe is what the server knows of a run, or of the latest one of its workflow id.
 func describe(ctx context.Context, workflowID, runID string) (*workflow.WorkflowExecutionInfo, error) {
-	described, err := activity.GetClient(ctx).DescribeWorkflowExecution(ctx, workflowID, runID)
+	described, err := activity.GetClient(ctx).DescribeWorkflow(ctx, workflowID, runID)
 	if err != nil {
 		return nil, fmt.Errorf("looking at %q: %w", workflowID, err)
 	}
-	return described.GetWorkflowExecutionInfo(), nil
+	return described.RawResponse.GetWorkflowExecutionInfo(), nil
 }
 
 func ownerOf(info *workflow.WorkflowExecutionInfo) wire.Owner {

@@ -21,14 +21,14 @@ type script struct {
 	spec map[string]any
 	// submission is set where the script begins with a submission.
 	submission *submissionScript
-	known   operation.Knowledge
-	reset   string
-	answers []planned[wire.PollResult]
-	cancels []planned[wire.CancelResult]
-	acts    []act
-	down    []span
-	notice  func(wire.Notification) (string, time.Duration)
-	expects []expect
+	known      operation.Knowledge
+	reset      string
+	answers    []planned[wire.PollResult]
+	cancels    []planned[wire.CancelResult]
+	acts       []act
+	down       []span
+	notice     func(wire.Notification) (string, time.Duration)
+	expects    []expect
 	// keys are trusted when the wait begins, trusted from the n-th opening on; no entry: nobody can say.
 	keys     []wire.DecisionKey
 	approval wire.ApprovalRule

@@ -194,8 +194,8 @@ type SubmissionRecord struct {
 	Attached    bool       `json:"attached,omitempty"`
 	SubmittedAt *time.Time `json:"submitted_at,omitempty"`
 	// DecidedAt is when a person attached or resubmitted a job last: it is waited for as long from then on.
-	DecidedAt time.Time           `json:"decided_at,omitzero"`
-	Await     AwaitState          `json:"await,omitempty"`
+	DecidedAt time.Time  `json:"decided_at,omitzero"`
+	Await     AwaitState `json:"await,omitempty"`
 	// WaitRunID is the first run of the submission's own wait; empty: it has none, or it was not noted.
 	WaitRunID string              `json:"wait_run_id,omitempty"`
 	Owner     *Owner              `json:"owner,omitempty"`

@@ -157,7 +157,9 @@ func (w wait) record(ctx context.Context, b *bed.Bed, dir string, progress io.Wr
 	}
 	begin := w.begin
 	if begin == nil {
-		begin = func(ctx context.Context, b *bed.Bed, spec wire.Spec) (client.WorkflowRun, error) { return b.Start(ctx, spec) }
+		begin = func(ctx context.Context, b *bed.Bed, spec wire.Spec) (client.WorkflowRun, error) {
+			return b.Start(ctx, spec)
+		}
 	}
 	run, err := begin(ctx, b, spec)
 	if err != nil {
