@@ -7,11 +7,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/jobwait/jobwait/internal/waits"
-	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -42,7 +40,7 @@ type shown struct {
 	Open       bool                `json:"open"`
 	Operation  *wire.OperationView `json:"operation,omitempty"`
 	Outcome    any                 `json:"outcome,omitempty"` // a wire.Outcome or a wire.SubmitOutcome
-	// Telling is what the last attempt to tell people came to, where it is being tried again.
+	// Telling is what the last attempt to tell people came to, and when the next one comes, where it is being tried again.
 	Telling string `json:"telling,omitempty"`
 	// HeldBack is until when and why the request under way is held back; empty: it is not.
 	HeldBack string `json:"held_back,omitempty"`
@@ -97,45 +95,8 @@ func (s *server) look(ctx context.Context, info *client.WorkflowExecutionDescrip
 		return seen, err
 	}
 	view, err := ask[wire.OperationView](ctx, s, seen.WorkflowID, seen.RunID, wire.QueryOperation)
-	seen.Operation, seen.Telling, seen.HeldBack = &view, telling(info), heldBack(info)
+	seen.Operation, seen.Telling, seen.HeldBack = &view, waits.Telling(info), waits.HeldBack(info)
 	return seen, explainAsking(err, info.TaskQueueName)
-}
-
-// telling is the failure of a message to people that is tried again, with the attempt that it will be.
-func telling(info *client.WorkflowExecutionDescription) string {
-	for _, pending := range info.RawResponse.GetPendingActivities() {
-		if failure := pending.GetLastFailure(); pending.GetActivityType().GetName() == wire.ActivityNotify && failure != nil {
-			return fmt.Sprintf("%s; attempt %d", failure.GetMessage(), pending.GetAttempt())
-		}
-	}
-	return ""
-}
-
-// heldBack is what the server says of a request that comes back later. The wait itself does not know.
-func heldBack(info *client.WorkflowExecutionDescription) string {
-	for _, activity := range info.RawResponse.GetPendingActivities() {
-		failure := activity.GetLastFailure()
-		waiting := activity.GetState() == enumspb.PENDING_ACTIVITY_STATE_SCHEDULED
-		if waiting && failure.GetApplicationFailureInfo().GetType() == wire.ErrorHeldBack {
-			return failure.GetMessage()
-		}
-	}
-	return ""
-}
-
-// noticeText says whether people could be told, and what stands in the way.
-func noticeText(seen shown) string {
-	notice := seen.Operation.Notice
-	switch {
-	case notice == nil:
-		return ""
-	case !notice.Pending:
-		return operation.NoticeText(notice.Kind, notice.Detail)
-	case seen.Telling != "":
-		return fmt.Sprintf("telling people (%s): %s", notice.Kind, seen.Telling)
-	default:
-		return fmt.Sprintf("telling people (%s)", notice.Kind)
-	}
 }
 
 // explainAsking says what to do about a wait that does not answer.
@@ -170,7 +131,7 @@ func writeOperation(to io.Writer, seen shown) error {
 	} else {
 		f.add("next", "%s", next(*view))
 	}
-	f.add("messages", "%s", noticeText(seen))
+	f.add("messages", "%s", waits.NoticeText(view.Notice, seen.Telling))
 	if rule := view.Approval; rule != "" && rule != wire.ApprovalNone {
 		f.add("approval", "%s", rule)
 	}

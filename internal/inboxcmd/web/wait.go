@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -49,6 +50,8 @@ type seen struct {
 	// view is nil where no worker answered; unasked says why.
 	view    *wire.OperationView
 	unasked error
+	// telling and heldBack are what the server says of what is under way.
+	telling, heldBack string
 	// outcome is set when the wait is over; endless says why there is none.
 	outcome *wire.Outcome
 	endless error
@@ -57,13 +60,16 @@ type seen struct {
 
 func (s seen) open() bool { return waits.Open(s.info) }
 
+// submission reports whether it is one, and not yet a wait for a job.
+func (s seen) submission() bool { return strings.HasPrefix(s.ref.id, wire.SubmitWorkflowIDPrefix) }
+
 func (s seen) runID() string { return s.info.WorkflowExecution.RunID }
 
-// version changes whenever something happened to the wait.
+// version changes whenever something happened to the wait, or to what it has under way.
 func (s seen) version() string { return versionOf(s.info) }
 
 func versionOf(info *client.WorkflowExecutionDescription) string {
-	return fmt.Sprintf("%s-%d-%d", info.WorkflowExecution.RunID, info.HistoryLength, info.Status)
+	return fmt.Sprintf("%s-%d-%d-%d", info.WorkflowExecution.RunID, info.HistoryLength, info.Status, waits.Attempts(info))
 }
 
 // look finds out all there is to know of a wait. What needs a worker may be missing; the rest is there without one.
@@ -72,7 +78,7 @@ func (s *Server) look(ctx context.Context, ref waitRef, runID string, runs int) 
 	if err != nil {
 		return seen{}, err
 	}
-	found := seen{ref: ref, info: info}
+	found := seen{ref: ref, info: info, telling: waits.Telling(info), heldBack: waits.HeldBack(info)}
 	last, over := found.runID(), !found.open() // found is written to from here on
 	var group errgroup.Group
 	group.Go(func() error {

@@ -43,6 +43,7 @@ type waitPage struct {
 type fact struct {
 	Name, Text string
 	At         *time.Time
+	Link       string // within the inbox
 }
 
 // notice tells what became of an answer.
@@ -74,7 +75,7 @@ func (s *Server) waitPage(who access.Person, found seen, said reply, now time.Ti
 	p := waitPage{
 		Frame: s.frame(who, ""), Name: nameOf(found), WorkflowID: found.ref.id, RunID: found.runID(),
 		Provider: found.ref.provider, Account: found.ref.account, Job: found.ref.job,
-		Submission: strings.HasPrefix(found.ref.id, wire.SubmitWorkflowIDPrefix),
+		Submission: found.submission(),
 		Missing:    found.story.Missing, BrokenAt: found.story.BrokenAt, Entries: len(found.story.Entries),
 	}
 	p.Frame.Title = p.Name
@@ -104,9 +105,9 @@ func nameOf(found seen) string {
 	switch {
 	case found.view != nil && found.view.Spec.OperationID != "":
 		return found.view.Spec.OperationID
-	case found.outcome != nil:
+	case found.outcome != nil && found.outcome.OperationID != "":
 		return found.outcome.OperationID
-	default:
+	default: // of a submission, this is its id
 		return found.ref.job
 	}
 }
@@ -215,7 +216,10 @@ func facts(found seen) []fact {
 		f.add("no outcome", "%v", found.endless)
 	}
 	if v := found.view; v != nil {
-		f.view(*v, found.open())
+		f.view(*v, found)
+	}
+	if found.submission() {
+		f.job(found)
 	}
 	f.add("started", "%s", stamp(found.info.WorkflowStartTime))
 	return f
@@ -233,7 +237,23 @@ func (f *factList) at(name string, at time.Time) {
 	*f = append(*f, fact{Name: name, Text: stamp(at), At: &at})
 }
 
-func (f *factList) view(v wire.OperationView, open bool) {
+// job is what a submission has come to, with the way to the wait for it where a worker tells of one.
+func (f *factList) job(found seen) {
+	job := fact{Name: "job", Text: "none known"}
+	if o := found.outcome; o != nil && o.ProviderJobID != "" {
+		job.Text = o.ProviderJobID
+	}
+	if v := found.view; v != nil && v.Submission != nil && v.Submission.ProviderJobID != "" {
+		job.Text = v.Submission.ProviderJobID
+		if wait := v.Submission.WaitWorkflowID; wait != "" {
+			job.Link = waitPath(wait)
+		}
+	}
+	*f = append(*f, job)
+}
+
+func (f *factList) view(v wire.OperationView, found seen) {
+	open := found.open()
 	if last := v.LastObservation; open && last != nil && last.Job != nil {
 		f.add("last state", "%q, read as %s", last.Job.RawState, last.Job.Category)
 	}
@@ -241,10 +261,14 @@ func (f *factList) view(v wire.OperationView, open bool) {
 	f.add("failures", "%d of %d", v.Counters.TransportFailuresUsed, v.Limits.MaxTransportFailures)
 	f.add("rate limited", "%d of %d", v.Counters.RateLimitedUsed, v.Limits.MaxRateLimited)
 	f.add("extensions", "%d of %d", v.Counters.ExtensionsUsed, v.Limits.MaxExtensions)
-	if v.NextPollAt != nil && open {
+	switch {
+	case found.heldBack != "":
+		f.add("next request", "%s", found.heldBack)
+	case v.NextPollAt != nil && open:
 		f.at("next request", *v.NextPollAt)
 		(*f)[len(*f)-1].Text += ", " + string(v.DelaySource)
 	}
+	f.add("messages", "%s", waits.NoticeText(v.Notice, found.telling))
 	if !open {
 		f.add("deadline", "%s", stamp(v.Limits.DeadlineAt))
 		return
