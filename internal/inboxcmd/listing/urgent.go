@@ -19,6 +19,8 @@ const (
 	finest = time.Millisecond
 	// maxCuts bounds the questions of one search; what it has found by then is a wider span than wished for.
 	maxCuts = 40
+	// near is how far ahead the first count looks: where many ask, a page of them lapses within it.
+	near = time.Hour
 	// never is later than any decision window, and than the deadline of any proposal worth listing.
 	never = 100 * 365 * 24 * time.Hour
 )
@@ -95,33 +97,35 @@ func (s search) earliest(ctx context.Context, now time.Time) (rows []Row, more b
 	return rows, true, err
 }
 
-// span is the end of a span that holds at least the wanted rows, and not many more if it can be cut so. It looks from now on
-// in growing steps: forwards, or backwards where enough have lapsed already.
+// span is the end of a span that holds at least the wanted rows, and not many more if it can be cut so. It begins with what lapses
+// soon and looks on in growing steps: forwards, or backwards where that is too much.
 func (s search) span(ctx context.Context, now time.Time) (time.Time, error) {
-	begin := now
+	begin := now.Add(near)
 	if s.from.After(now) {
-		begin = s.from
+		begin = s.from.Add(near)
 	}
-	lapsed, err := s.count(ctx, begin)
-	if err != nil {
+	n, err := s.count(ctx, begin)
+	if err != nil || n >= int64(s.want) && n <= s.most() {
 		return begin, err
 	}
-	b := bracket{begin, begin, lapsed, lapsed}
-	for step := time.Hour; !b.holds(s.want); step = min(step*4, never) {
-		if lapsed >= int64(s.want) {
-			err = b.back(ctx, s, begin.Add(-step))
-		} else {
-			err = b.forth(ctx, s, begin.Add(step))
+	b := bracket{begin, begin, n, n}
+	look, step := b.forth, 4*near
+	if n >= int64(s.want) {
+		look, step = b.back, -near
+	}
+	for ; !b.holds(s.want); step *= 4 {
+		if err := look(ctx, s, begin.Add(step)); err != nil {
+			return begin, err
 		}
-		if err != nil || step == never {
+		if step.Abs() > never {
 			break
 		}
 	}
-	if err != nil {
-		return begin, err
-	}
 	return s.cutDown(ctx, b)
 }
+
+// most is how many rows a span may hold without being cut.
+func (s search) most() int64 { return int64(s.want * slack) }
 
 // bracket are two times, and how many rows lie before each.
 type bracket struct {
@@ -148,10 +152,10 @@ func (b *bracket) forth(ctx context.Context, s search, to time.Time) (err error)
 
 func (s search) cutDown(ctx context.Context, b bracket) (time.Time, error) {
 	for range maxCuts {
-		if b.above <= int64(s.want*slack) || b.high.Sub(b.low) <= finest {
+		if b.above <= s.most() || b.high.Sub(b.low) <= finest {
 			break
 		}
-		middle := b.middle(int64(s.want * slack / 2))
+		middle := b.middle(s.most() / 2)
 		n, err := s.count(ctx, middle)
 		if err != nil {
 			return b.high, err

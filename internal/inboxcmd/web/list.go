@@ -170,11 +170,11 @@ func (s *Server) find(ctx context.Context, a ask) (found, error) {
 	return f, err
 }
 
-// countsDeciding reports whether a list will not tell by itself how many waits ask, so that they are counted beside it and not
+// countsDeciding reports whether a list may not tell by itself how many waits ask, so that they are counted beside it and not
 // after it.
 func (s *Server) countsDeciding(a ask) bool {
 	before, _, known := s.lists.last(a.key())
-	return a.tab != tabDecide || a.reason != "" || known && before.page.Whole < 0
+	return a.tab != tabDecide || a.reason != "" || !known || before.page.Whole < 0
 }
 
 func unlessUnregistered(err error) error {
