@@ -26,6 +26,9 @@ const usage = `inbox is a web page on which people see which waits ask for a dec
 
 ` + connect.Settings + `
 
+Behind a reverse proxy, name its addresses in the access file (trusted_proxies of oidc, addresses of proxy): nobody else's word is
+taken for whom a request comes from.
+
 SIGTERM and SIGINT stop it, after answers that are being sent have been seen to their end. Who signed in, who answered what,
 and what was refused to whom is logged to stderr.
 
@@ -140,7 +143,7 @@ func (c *config) people(logger *slog.Logger) (web.Options, error) {
 		return web.Options{}, err
 	}
 	gate, err := file.Gate(c.access, origin, logger)
-	return web.Options{Logger: logger, Gate: gate, Policy: file.Policy(), Origin: origin}, err
+	return web.Options{Logger: logger, Gate: gate, Policy: file.Policy(), Origin: origin, Proxies: file.Proxies()}, err
 }
 
 // greeting says where the inbox is and for whom.

@@ -136,6 +136,9 @@ func (p prompter) printf(format string, args ...any) {
 	_, _ = fmt.Fprint(p.out, plain(fmt.Sprintf(format, args...)))
 }
 
+// longestLine is the longest line that a terminal passes on whole: Linux keeps 4,095 bytes of a longer one and drops the rest.
+const longestLine = 4094
+
 // until asks until an answer is taken; take says what is wrong with one that is not.
 func (p prompter) until(ctx context.Context, question string, take func(line string) (wrong string)) error {
 	for {
@@ -143,7 +146,10 @@ func (p prompter) until(ctx context.Context, question string, take func(line str
 		if err != nil {
 			return err
 		}
-		wrong := take(line)
+		wrong := fmt.Sprintf("a terminal may have cut this: its lines have at most %d bytes; answer with a command, such as attach --status-url", longestLine)
+		if len(line) <= longestLine {
+			wrong = take(line)
+		}
 		if wrong == "" {
 			return nil
 		}

@@ -153,30 +153,18 @@ func TestQueriesOfURLsStayOut(t *testing.T) {
 func TestQueriesOfAttachedURLsStayOut(t *testing.T) {
 	t.Parallel()
 	const secret = "jwattachedquery9c51e0d2"
-	s := newSubmitting(t, "demo-plain", waittest.SubmitScript{Job: finished(), NoKeys: true, Steps: []waittest.SubmitStep{{Answer: waittest.Hangup()}}})
-	tables := plainTable(t)
-	file := filepath.Join(tables, "demo-plain.yaml")
-	plain, err := os.ReadFile(file)
-	require.NoError(t, err)
-	signed := strings.Replace(string(plain), "  url: \"{status_url}\"\n", "  url: \"{status_url}\"\n  status_url_query: [sig]\n", 1)
-	require.NoError(t, os.WriteFile(file, []byte(signed), 0o600))
 	metrics := freeAddress(t)
-	s.crew = newCrew(t, s.bed, s.queue, bed.Key, "--tables", tables, "--log-level", "debug", "--metrics-addr", metrics)
-	worker := s.crew.start()
-	s.begin()
-	open := s.escalated()
-	attach := decision(wire.DecisionAttach, open.ID, "d-1")
-	attach.ProviderJobID = s.provider.Submissions()[0].JobID
-	attach.StatusURL = s.provider.StatusURL(attach.ProviderJobID) + "?sig=" + secret
-	s.decide(attach)
+	s := lostJob(t, "--log-level", "debug", "--metrics-addr", metrics)
+	s.attach.StatusURL += "?sig=" + secret
+	s.decide(s.attach)
 	outcome := s.outcome()
 	require.Equal(t, wire.StatusSucceeded, outcome.Status)
-	require.Equal(t, attach.StatusURL, outcome.StatusURL, "the outcome has it verbatim")
+	require.Equal(t, s.attach.StatusURL, outcome.StatusURL, "the outcome has it verbatim")
 
 	messages := s.messages()
 	require.Contains(t, messages, "\"kind\":\"decided\"")
 	requireNoLeak(t, secret, map[string]string{
-		"audit": jsonOf(t, s.audit()), "messages": messages, "view": s.view(), "worker's output": worker.output.String(),
+		"audit": jsonOf(t, s.audit()), "messages": messages, "view": s.view(), "worker's output": s.worker.output.String(),
 		"metrics": get(t, "http://"+metrics+"/metrics"),
 	})
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobwait/jobwait/internal/bed"
+	"github.com/jobwait/jobwait/internal/inboxcmd/inboxtest"
 	"github.com/jobwait/jobwait/waittest"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -181,6 +183,77 @@ func TestKindsWithNames(t *testing.T) {
 	denied.undecided()
 }
 
+// Requests are approved one by one, each with its number and cost before the person, or all of them with the first.
+func TestApprovals(t *testing.T) {
+	t.Parallel()
+	queue := afresh("approvals")
+	stop, err := shared.Work(bed.WorkerOptions{TaskQueue: queue, Credentials: inboxtest.Ruled(shared)})
+	require.NoError(t, err)
+	t.Cleanup(stop)
+	for rule, texts := range map[wire.ApprovalRule][]string{
+		wire.ApprovalPerRequest: {
+			`send status request 1 of 12 with credential "per_request", this one only; the next one asks again`,
+			`send status request 2 of 12 with credential "per_request", this one only; the next one asks again`,
+		},
+		wire.ApprovalPerOperation: {`send the status requests of this wait, from number 1 of 12 on, with credential "per_operation", and do not ask again`},
+	} {
+		t.Run(string(rule), func(t *testing.T) {
+			t.Parallel()
+			q := askOn(t, queue, "approved-"+string(rule), waittest.Script(waittest.State("running"), done("approved")), func(spec *wire.Spec) { spec.CredentialRef = string(rule) })
+			for i, text := range texts {
+				if i > 0 {
+					q = q.next()
+				}
+				require.Len(t, shared.Provider.Log(q.job), i, "nothing is sent before")
+				s := starter(t, 200, "decide", q.operation())
+				s.sees("stopped waiting: approval_required (" + string(rule) + ")")
+				s.sees("1  approve_request: " + text)
+				s.answers("approve-request", "the month is closed", "approve_request by ana@example.com", text)
+			}
+			require.Equal(t, wire.StatusSucceeded, q.outcome().Status)
+			require.Len(t, shared.Provider.Log(q.job), 2)
+		})
+	}
+}
+
+// The job of a submission is named, or it is submitted once more, which may make two.
+func TestSubmissions(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, shared.Provider.TakeSubmissions(waittest.SubmitScript{
+		Job:   waittest.Script(done("submitted")),
+		Steps: []waittest.SubmitStep{{Answer: waittest.Hangup()}, {NoJob: true, Answer: waittest.Hangup()}, {}},
+	}))
+	submitted := func(id string) question {
+		run, open := inboxtest.Submitted(t, shared, afresh(id))
+		return question{t, id, run, open}
+	}
+
+	q := submitted("attached")
+	job := shared.Provider.Submissions()[0].JobID
+	s := starter(t, 200, "decide", q.run.GetID())
+	s.sees("submitted, and it is not known whether there is a job")
+	s.sees("which, by number")
+	s.types("attach")
+	s.sees("id of the job that you found at the provider?")
+	s.types("")
+	s.sees("it is needed")
+	s.types(job)
+	s.sees("URL of its status, empty where the provider hands none out?")
+	s.types("https://jobs.example.com/" + strings.Repeat("s", 4200))
+	s.sees("a terminal may have cut this")
+	s.sees("URL of its status")
+	s.types(shared.Provider.StatusURL(job))
+	s.confirms("seen in the list", "attach by ana@example.com", `job: "`+job+`"`, `URL of its status: "`+shared.Provider.StatusURL(job)+`"`)
+	require.Equal(t, wire.StatusSucceeded, q.outcome().Status)
+
+	q = submitted("resubmitted")
+	s = starter(t, 200, "decide", q.run.GetID())
+	s.sees("resubmit: submit it once more")
+	s.answers("resubmit", "there is none in the list", "resubmit by ana@example.com", "if generation 1 has made a job, there are TWO")
+	require.Equal(t, wire.StatusSucceeded, q.outcome().Status)
+	require.Len(t, shared.Provider.Submissions(), 2)
+}
+
 // An answer that cannot be given any more is told before anything is asked.
 func TestNothingToAnswer(t *testing.T) {
 	t.Parallel()
@@ -259,14 +332,7 @@ func TestSignedDialogue(t *testing.T) {
 	s.sees("decisions of this wait must be signed")
 	require.Equal(t, 1, s.code())
 	s = starter(t, 120, "decide", q.operation(), "--sign-with", key)
-	s.sees("which, by number")
-	s.types("close")
-	s.sees("why")
-	s.types("signed by hand")
-	s.sees("apply it?")
-	s.types("y")
-	s.sees("applied: close by ana@example.com")
-	require.Zero(t, s.code())
+	s.answers("close", "signed by hand", "close by ana@example.com")
 	require.Equal(t, "ana@example.com", q.outcome().DecidedBy)
 }
 

@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"bufio"
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -85,14 +84,6 @@ func keys(t *testing.T) (file string, trusting func(t *testing.T, job string) qu
 	t.Cleanup(stop)
 	return file, func(t *testing.T, job string) question {
 		t.Helper()
-		job = afresh(job)
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		defer cancel()
-		require.NoError(t, shared.Provider.Set(job, waittest.Script(waittest.State("paused"))))
-		run, err := shared.StartOn(ctx, queue, shared.Spec(job))
-		require.NoError(t, err)
-		open, err := shared.Escalated(ctx, run)
-		require.NoError(t, err)
-		return question{t, job, run, open}
+		return askOn(t, queue, job, waittest.Script(waittest.State("paused")), nil)
 	}
 }

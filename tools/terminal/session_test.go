@@ -165,6 +165,28 @@ func (s *session) presses(keys string) {
 	require.NoError(s.t, err)
 }
 
+// answers chooses an option that needs nothing but a comment.
+func (s *session) answers(option, comment string, costs ...string) {
+	s.t.Helper()
+	s.sees("which, by number")
+	s.types(option)
+	s.confirms(comment, costs...)
+}
+
+// confirms says why, sees what the answer costs, and has it applied.
+func (s *session) confirms(comment string, costs ...string) {
+	s.t.Helper()
+	s.sees("why (it stands in the audit)?")
+	s.types(comment)
+	for _, cost := range costs {
+		s.sees(cost)
+	}
+	s.sees("apply it? [y/N]")
+	s.types("y")
+	s.sees("applied: ")
+	require.Zero(s.t, s.code())
+}
+
 const (
 	ctrlC = "\x03"
 	ctrlD = "\x04"
@@ -192,6 +214,12 @@ type question struct {
 // ask begins a wait for a job of that name and waits until it asks.
 func ask(t *testing.T, job string, script waittest.JobScript, change func(*wire.Spec)) question {
 	t.Helper()
+	return askOn(t, wire.DefaultTaskQueue, job, script, change)
+}
+
+// askOn does so on a task queue.
+func askOn(t *testing.T, queue, job string, script waittest.JobScript, change func(*wire.Spec)) question {
+	t.Helper()
 	job = afresh(job)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -200,11 +228,22 @@ func ask(t *testing.T, job string, script waittest.JobScript, change func(*wire.
 	if change != nil {
 		change(&spec)
 	}
-	run, err := shared.Start(ctx, spec)
+	run, err := shared.StartOn(ctx, queue, spec)
 	require.NoError(t, err)
 	open, err := shared.Escalated(ctx, run)
 	require.NoError(t, err)
 	return question{t, job, run, open}
+}
+
+// next waits until the wait asks anew.
+func (q question) next() question {
+	q.t.Helper()
+	ctx, cancel := context.WithTimeout(q.t.Context(), patience)
+	defer cancel()
+	view, err := shared.Until(ctx, q.run, func(view wire.OperationView) bool { return view.Escalation != nil && view.Escalation.ID != q.open.ID })
+	require.NoError(q.t, err)
+	q.open = *view.Escalation
+	return q
 }
 
 // operation is the wait's operation id.

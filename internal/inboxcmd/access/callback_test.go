@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -43,16 +44,19 @@ func newReturning(t *testing.T) *returning {
 	return r
 }
 
-// from is what somebody gets who has begun to sign in and comes back with a query.
-func (r *returning) from(t *testing.T, remote, query string) int {
+// from is what somebody gets who has begun to sign in and comes back with a query, behind the proxies 10.1.2.3 and 10.9.0.0/16.
+func (r *returning) from(t *testing.T, remote, query string, forwarded ...string) int {
 	t.Helper()
 	sealed, err := r.sealer.seal(attempt{State: "s", Ends: r.now().Add(time.Minute)}, cookieAttempt)
 	require.NoError(t, err)
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, PathCallback+"?state=s&"+query, nil)
 	request.RemoteAddr = remote
+	request.Header["X-Forwarded-For"] = forwarded
 	request.AddCookie(&http.Cookie{Name: r.cookie(cookieAttempt), Value: sealed})
+	proxies, err := readProxies([]string{"10.1.2.3", "10.9.0.0/16"})
+	require.NoError(t, err)
 	answer := httptest.NewRecorder()
-	r.callback(answer, request)
+	proxies.Resolve(http.HandlerFunc(r.callback)).ServeHTTP(answer, request)
 	return answer.Code
 }
 
@@ -86,6 +90,72 @@ func TestCallbacksOfOneAddress(t *testing.T) {
 		}
 	}
 	require.Equal(t, callbacksAtOnce+2, refused, "all have a bound together")
+}
+
+// Behind a trusted proxy each client has turns of its own; whoever is none gets no more of them by what they say, and neither does
+// a client that the proxy passes on.
+func TestCallbacksByWayOfAProxy(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		remote string
+		// forwarded is what the header says in the i-th request.
+		forwarded func(i int) []string
+		own       bool
+	}{
+		"each client":      {"10.1.2.3:1000", func(i int) []string { return []string{fmt.Sprintf("192.0.2.%d", i)} }, true},
+		"two proxies":      {"10.1.2.3:1000", func(i int) []string { return []string{fmt.Sprintf("192.0.2.%d", i), "10.9.1.1"} }, true},
+		"forged by a peer": {"192.0.2.9:1000", func(i int) []string { return []string{fmt.Sprintf("192.0.2.%d", i)} }, false},
+		"forged by a client": {"10.1.2.3:1000", func(i int) []string {
+			return []string{fmt.Sprintf("192.0.2.%d, 10.9.1.1", i), "198.51.100.7"}
+		}, false},
+		"a proxy's own name": {"192.0.2.9:1000", func(i int) []string { return []string{fmt.Sprintf("192.0.2.%d, 10.1.2.3", i)} }, false},
+		"no header":          {"10.1.2.3:1000", func(int) []string { return nil }, false},
+		"no address":         {"10.1.2.3:1000", func(i int) []string { return []string{fmt.Sprintf("192.0.2.%d, unknown", i)} }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newReturning(t)
+			for i := range callbacksAtOnce {
+				require.Equal(t, http.StatusForbidden, r.from(t, c.remote, "code=c", c.forwarded(i)...))
+			}
+			want := http.StatusTooManyRequests
+			if c.own {
+				want = http.StatusForbidden
+			}
+			require.Equal(t, want, r.from(t, c.remote, "code=c", c.forwarded(callbacksAtOnce)...))
+		})
+	}
+}
+
+// Whom a request comes from, however the header is written, and how much of it is looked at.
+func TestForwardedFor(t *testing.T) {
+	t.Parallel()
+	proxies, err := readProxies([]string{"10.1.2.3", "2001:db8::/64"})
+	require.NoError(t, err)
+	for forwarded, want := range map[string]string{
+		"192.0.2.1":                            "192.0.2.1",
+		"192.0.2.1:4711":                       "192.0.2.1",
+		"[2001:db8:1::1]:4711":                 "2001:db8:1::1",
+		"[2001:db8:1::1]":                      "2001:db8:1::1",
+		"::ffff:192.0.2.1":                     "192.0.2.1",
+		"fe80::1%eth0":                         "fe80::1",
+		"192.0.2.1,2001:db8::7 , 10.1.2.3":     "192.0.2.1",
+		"10.1.2.3":                             "10.1.2.3",
+		"":                                     "10.1.2.3",
+		"192.0.2.1,":                           "10.1.2.3",
+		"192.0.2.1, _hidden":                   "10.1.2.3",
+		"192.0.2.1, _hidden, 2001:db8::7":      "2001:db8::7",
+		"192.0.2.1, 192.0.2.2, 10.1.2.3":       "192.0.2.2",
+		"192.0.2.1" + strings.Repeat(", 10.1.2.3", maxForwarded): "10.1.2.3",
+	} {
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		request.RemoteAddr = "10.1.2.3:1000"
+		request.Header.Set("X-Forwarded-For", forwarded)
+		got := ""
+		proxies.Resolve(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.RemoteAddr })).ServeHTTP(nil, request)
+		require.Equal(t, want, got, forwarded)
+		require.Equal(t, "10.1.2.3:1000", request.RemoteAddr, "what came is left as it is")
+	}
 }
 
 // What is remembered of addresses is bounded.

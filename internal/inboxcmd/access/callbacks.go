@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// callbacksPerSecond bounds how often the provider is asked on behalf of one address, behind which may be a proxy and
-	// everybody; allCallbacksPerSecond on behalf of all.
+	// callbacksPerSecond bounds how often the provider is asked on behalf of one address, behind which may be a whole office;
+	// allCallbacksPerSecond on behalf of all.
 	callbacksPerSecond, callbacksAtOnce       = 5, 50
 	allCallbacksPerSecond, allCallbacksAtOnce = 25, 250
 	// maxAddresses bounds the addresses that are remembered; past it the books begin anew.
@@ -49,11 +49,7 @@ func (l *callbackLimit) of(from netip.Prefix) *rate.Limiter {
 
 // network is what one sender has for itself: an address of IPv4, and 64 bits of IPv6. What is no address is one.
 func network(remote string) netip.Prefix {
-	from, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	address, bits := from.Addr().Unmap().WithZone(""), 64
+	address, bits := addressOf(remote), 64
 	if address.Is4() {
 		bits = 32
 	}

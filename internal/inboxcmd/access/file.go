@@ -83,6 +83,15 @@ func (s SignIn) validate() error {
 // Policy is what the rules allow.
 func (f File) Policy() Policy { return Policy{Rules: f.Rules} }
 
+// Proxies are those that say whom a request comes from. Where a proxy signs people in, nothing depends on that.
+func (f File) Proxies() Proxies {
+	if f.SignIn.OIDC == nil {
+		return nil
+	}
+	proxies, _ := readProxies(f.SignIn.OIDC.TrustedProxies) // the file was read
+	return proxies
+}
+
 // Gate makes the gate of a file that was read from the path. Origin is where people reach the inbox.
 func (f File) Gate(path string, origin *url.URL, logger *slog.Logger) (Gate, error) {
 	if f.SignIn.Proxy != nil {

@@ -46,6 +46,9 @@ type OIDCSettings struct {
 	Scopes *[]string `yaml:"scopes"`
 	// SessionHours is after how long people have to sign in again, 1 to 24. Default 8.
 	SessionHours *int `yaml:"session_hours"`
+	// TrustedProxies are the reverse proxies in front of the inbox, as addresses or networks in CIDR form. What comes from one counts
+	// as sent by the client that its X-Forwarded-For names; nobody else's is looked at. Default: none.
+	TrustedProxies []string `yaml:"trusted_proxies"`
 }
 
 const (
@@ -65,9 +68,11 @@ func (s OIDCSettings) validate() error {
 		return errors.New("oidc: client_id is missing")
 	case s.SessionHours != nil && (*s.SessionHours < 1 || *s.SessionHours > mostSessionHours):
 		return fmt.Errorf("oidc: session_hours is %d, 1 to %d are possible", *s.SessionHours, mostSessionHours)
-	default:
-		return nil
 	}
+	if _, err := readProxies(s.TrustedProxies); err != nil {
+		return fmt.Errorf("oidc: trusted_proxies: %w", err)
+	}
+	return nil
 }
 
 func (s OIDCSettings) life() time.Duration {

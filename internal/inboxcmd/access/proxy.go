@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"strings"
 )
 
@@ -29,7 +28,7 @@ func (s ProxySettings) validate() error {
 // Proxy is the gate behind a proxy that signs people in.
 type Proxy struct {
 	settings ProxySettings
-	from     []netip.Prefix
+	from     Proxies
 }
 
 // NewProxy believes the headers of a proxy.
@@ -43,26 +42,11 @@ func NewProxy(s ProxySettings) (*Proxy, error) {
 	case s.SignOutURL != "" && safeURL(s.SignOutURL) == nil:
 		return nil, fmt.Errorf("proxy: sign_out_url %q is neither a path nor an https address", s.SignOutURL)
 	}
-	for _, text := range s.Addresses {
-		prefix, err := parsePrefix(text)
-		if err != nil {
-			return nil, fmt.Errorf("proxy: addresses: %q is neither an address nor a network such as 10.1.2.0/24", text)
-		}
-		if prefix.Bits() == 0 {
-			return nil, fmt.Errorf("proxy: addresses: %q is everybody, who could then say to be anybody", text)
-		}
-		p.from = append(p.from, prefix)
+	var err error
+	if p.from, err = readProxies(s.Addresses); err != nil {
+		return nil, fmt.Errorf("proxy: addresses: %w", err)
 	}
 	return p, nil
-}
-
-func parsePrefix(text string) (netip.Prefix, error) {
-	if address, err := netip.ParseAddr(text); err == nil {
-		address = address.Unmap()
-		return netip.PrefixFrom(address, address.BitLen()), nil
-	}
-	prefix, err := netip.ParsePrefix(text)
-	return prefix.Masked(), err
 }
 
 // Mode implements Gate.
@@ -79,7 +63,7 @@ func (*Proxy) Mount(*http.ServeMux, Teller) {}
 
 // Identify implements Gate.
 func (p *Proxy) Identify(r *http.Request) (Person, error) {
-	if !p.trusted(r.RemoteAddr) {
+	if !p.from.trust(addressOf(r.RemoteAddr)) {
 		return Person{}, &NobodyError{Because: "This request did not come by way of the proxy that signs people in."}
 	}
 	names := r.Header.Values(p.settings.NameHeader)
@@ -98,19 +82,6 @@ func (p *Proxy) Identify(r *http.Request) (Person, error) {
 		return Person{}, &NobodyError{Because: "The proxy says who you are in a way that cannot be used: " + err.Error() + "."}
 	}
 	return person, nil
-}
-
-func (p *Proxy) trusted(remote string) bool {
-	from, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return false
-	}
-	for _, prefix := range p.from {
-		if prefix.Contains(from.Addr().Unmap().WithZone("")) {
-			return true
-		}
-	}
-	return false
 }
 
 func groupsOf(values []string) []string {

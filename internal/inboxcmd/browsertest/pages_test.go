@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobwait/jobwait/internal/bed"
 	"github.com/jobwait/jobwait/internal/inboxcmd/inboxtest"
 	"github.com/jobwait/jobwait/waittest"
 	"github.com/jobwait/jobwait/wire"
@@ -76,11 +77,27 @@ func makeGallery(t *testing.T) *gallery {
 	extended, open := inboxtest.Asked(t, shared, "exp_78h", waittest.Script(
 		waittest.State("running"), waittest.State("archiving"), waittest.State("running").PollAfter(2), waittest.State("running").PollAfter(400),
 	), named("ledger-export", 86400))
-	_, err := shared.Decide(t.Context(), extended, wire.Decision{
+	_, err = shared.Decide(t.Context(), extended, wire.Decision{
 		Kind: wire.DecisionTreatAsPending, DecisionID: "d-1", EscalationID: open.ID, DecidedBy: "ben@example.com",
 		Comment: "archiving is the last step of an export", RawState: "archiving", StatusRequests: 4, Seconds: 1800,
 	})
 	require.NoError(t, err)
+
+	require.NoError(t, shared.Provider.TakeSubmissions(waittest.SubmitScript{
+		Job: waittest.Script(waittest.State("running")), Steps: []waittest.SubmitStep{{Answer: waittest.Hangup()}},
+	}))
+	lost, _ := inboxtest.Submitted(t, shared, "quarter-report-2026-q3", func(spec *wire.SubmitSpec) { spec.Account = account })
+	stop, err := shared.Work(bed.WorkerOptions{TaskQueue: "gallery", Credentials: inboxtest.Ruled(shared), Notifier: &inboxtest.Pager{}})
+	require.NoError(t, err)
+	t.Cleanup(stop)
+	ruled := inboxtest.StartOn(t, shared, "gallery", "exp_79i", waittest.Script(waittest.State("running")), named("bank-statement", 86400), func(spec *wire.Spec) {
+		spec.CredentialRef = string(wire.ApprovalPerRequest)
+	})
+	inboxtest.Escalated(t, shared, ruled)
+	proposed := started("image-batch-7", "exp_80j", waittest.Script(waittest.State("running").PollAfter(300)))
+	inboxtest.Propose(t, shared, proposed, wire.ExtensionRequest{
+		RequestID: "r-1", RequestedBy: "agent-7", Seconds: 1800, StatusRequests: 4, ExpectedEffect: "80 % of the images are done; the rest takes about half an hour",
+	})
 
 	g.add("decide", g.inbox.URL, "op")
 	g.pages[0].until = "upload-review"
@@ -97,6 +114,9 @@ func makeGallery(t *testing.T) *gallery {
 		p.click(send)
 		p.until("Your answer was refused")
 	})
+	g.add("attach", g.inbox.Page(lost.GetID()), "Your answer", func(p *tab) { p.choose("attach") })
+	g.add("approval", g.inbox.Page(ruled), "the pager is down; attempt ", func(p *tab) { p.choose("approve_request") })
+	g.add("proposal", g.inbox.Page(proposed), "agent-7 asks for more", func(p *tab) { p.choose("extend") })
 	g.add("polling", g.inbox.Page(polling), "next request")
 	g.add("extended", g.inbox.Page(extended)+"?decision=d-1", "The answer was applied")
 	g.add("succeeded", g.inbox.Page(done), "succeeded")

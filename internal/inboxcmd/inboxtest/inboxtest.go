@@ -4,6 +4,7 @@ package inboxtest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -11,10 +12,12 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
 
 	"github.com/jobwait/jobwait"
 	"github.com/jobwait/jobwait/internal/bed"
@@ -132,6 +135,60 @@ func Escalated(tb testing.TB, on *bed.Bed, id string) wire.EscalationView {
 	open, err := on.Escalated(ctx, on.Client.GetWorkflow(ctx, id, ""))
 	require.NoError(tb, err)
 	return open
+}
+
+// Propose asks a wait for more, which opens a proposal.
+func Propose(tb testing.TB, on *bed.Bed, workflowID string, request wire.ExtensionRequest) {
+	tb.Helper()
+	_, err := waits.New(on.Client, nil).RequestExtension(tb.Context(), workflowID, request)
+	require.NoError(tb, err)
+}
+
+// Submitted begins a submission to the bed's provider with one request, and returns once it asks: the provider is to lose its
+// answer.
+func Submitted(tb testing.TB, on *bed.Bed, id string, change ...func(*wire.SubmitSpec)) (run client.WorkflowRun, open wire.EscalationView) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), Longest)
+	defer cancel()
+	_, port, _ := strings.Cut(on.Provider.Address(), ":")
+	spec := wire.SubmitSpec{
+		SubmissionID: id, Provider: "demo-export", Account: "acct-42", Params: map[string]string{"port": port}, CredentialRef: "demo",
+		MaxSubmitRequests: 1,
+		Wait: wire.SubmitWait{
+			DeadlineAt: time.Now().Add(time.Hour), MaxStatusRequests: 6, MaxTransportFailures: 3,
+			Schedule: wire.Schedule{BaseDelaySeconds: new(1), MaxDelaySeconds: new(1)},
+		},
+	}
+	for _, with := range change {
+		with(&spec)
+	}
+	run, err := jobwait.StartSubmit(ctx, on.Client, spec, jobwait.StartOptions{})
+	require.NoError(tb, err)
+	open, err = on.Escalated(ctx, run)
+	require.NoError(tb, err)
+	return run, open
+}
+
+// Ruled are credentials for the bed's provider whose use people approve, each by the rule that it is named after.
+func Ruled(on *bed.Bed) bed.Credentials {
+	ruled := bed.Credentials{}
+	for _, rule := range []wire.ApprovalRule{wire.ApprovalPerOperation, wire.ApprovalPerRequest} {
+		credential := on.Credential("1", bed.Key)
+		credential.Approval = rule
+		ruled[string(rule)] = credential
+	}
+	return ruled
+}
+
+// Pager tells people for a worker, and is down until it is up.
+type Pager struct{ Up atomic.Bool }
+
+// Notify implements activities.Notifier.
+func (p *Pager) Notify(context.Context, wire.Notification) error {
+	if p.Up.Load() {
+		return nil
+	}
+	return errors.New("the pager is down")
 }
 
 // Page is the address of a wait's page.

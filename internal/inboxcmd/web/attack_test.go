@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/jobwait/jobwait/internal/inboxcmd/access"
 	"github.com/jobwait/jobwait/internal/inboxcmd/inboxtest"
+	"github.com/jobwait/jobwait/internal/inboxcmd/web"
 	"github.com/jobwait/jobwait/waittest"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -61,6 +63,19 @@ func TestHeadersFromElsewhere(t *testing.T) {
 	}
 	require.Equal(t, http.StatusForbidden, cyd.post(inbox.Page(id), url.Values{"kind": {"close"}, "comment": {"x"}}).status)
 	require.Contains(t, inbox.Log.String(), `msg="refused a request of nobody known"`)
+}
+
+// The log has whom a trusted proxy names, and of everybody else who they are.
+func TestForwardedFor(t *testing.T) {
+	t.Parallel()
+	for proxy, want := range map[string]string{"127.0.0.1/32": " remote=192.0.2.7\n", "10.1.2.3/32": " remote=127.0.0.1:"} {
+		inbox := inboxtest.Open(t, shared, inboxtest.Headers("10.1.2.3"), policy, func(o *web.Options) {
+			o.Proxies = access.Proxies{netip.MustParsePrefix(proxy)}
+		})
+		page := visit(t, inbox).get(inbox.URL, "X-Forwarded-For", "10.1.2.3, 192.0.2.7")
+		require.Equal(t, http.StatusForbidden, page.status)
+		require.Contains(t, inbox.Log.String(), want)
+	}
 }
 
 func TestProxyWithoutAName(t *testing.T) {

@@ -43,6 +43,8 @@ type Options struct {
 	// Origin is scheme and host under which people reach the inbox. Requests for another host are refused. Nil: the names
 	// of loopback, on any port.
 	Origin *url.URL
+	// Proxies say whom a request comes from that they pass on. Nil: a request comes from its peer.
+	Proxies access.Proxies
 	// Sign signs a decision before it is sent, where workers want that. Nil: decisions are not signed.
 	Sign func(wire.Decision) (wire.Decision, error)
 	// Metrics counts answers by kind and by what became of them. Nil: nobody counts.
@@ -114,7 +116,7 @@ func (s *Server) routes(assets *assets) http.Handler {
 	outer := http.NewServeMux()
 	outer.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	outer.Handle("/", s.rightHost(s.sameOrigin(bounded(mux))))
-	return s.withHeaders(outer)
+	return s.options.Proxies.Resolve(s.withHeaders(outer))
 }
 
 // withHeaders sets on every answer what browsers are not to do with it.

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/client"
 
 	"github.com/jobwait/jobwait/internal/bed"
 	"github.com/jobwait/jobwait/internal/inboxcmd/access"
@@ -56,12 +55,9 @@ func TestProposals(t *testing.T) {
 	ana := visit(t, inbox)
 	ask := func(job string) string {
 		id := inboxtest.Start(t, shared, job, waittest.Script(waittest.State("running").PollAfter(200)), inAccount("proposals"))
-		handle, err := shared.Client.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
-			WorkflowID: id, UpdateName: wire.UpdateRequestExtension, WaitForStage: client.WorkflowUpdateStageCompleted,
-			Args: []any{wire.ExtensionRequest{RequestID: "r-1", RequestedBy: "billing <b>", Seconds: 1234, StatusRequests: 7, ExpectedEffect: "the export is done by then"}},
+		inboxtest.Propose(t, shared, id, wire.ExtensionRequest{
+			RequestID: "r-1", RequestedBy: "billing <b>", Seconds: 1234, StatusRequests: 7, ExpectedEffect: "the export is done by then",
 		})
-		require.NoError(t, err)
-		require.NoError(t, handle.Get(t.Context(), nil))
 		return id
 	}
 	granted, declined := ask("proposal-1"), ask("proposal-2")

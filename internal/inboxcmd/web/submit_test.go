@@ -1,14 +1,14 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobwait/jobwait"
 	"github.com/jobwait/jobwait/internal/inboxcmd/inboxtest"
 	"github.com/jobwait/jobwait/waittest"
 	"github.com/jobwait/jobwait/wire"
@@ -21,15 +21,7 @@ func TestAttach(t *testing.T) {
 		Job:   waittest.Script(waittest.Succeeded("https://files.example.com/report.csv")),
 		Steps: []waittest.SubmitStep{{Answer: waittest.Hangup()}},
 	}))
-	_, port, _ := strings.Cut(shared.Provider.Address(), ":")
-	run, err := jobwait.StartSubmit(t.Context(), shared.Client, wire.SubmitSpec{
-		SubmissionID: "attached", Provider: "demo-export", Account: "acct-42", Params: map[string]string{"port": port}, CredentialRef: "demo",
-		MaxSubmitRequests: 1,
-		Wait:              wire.SubmitWait{DeadlineAt: time.Now().Add(time.Hour), MaxStatusRequests: 6, MaxTransportFailures: 3},
-	}, jobwait.StartOptions{})
-	require.NoError(t, err)
-	open, err := shared.Escalated(t.Context(), run)
-	require.NoError(t, err)
+	run, open := inboxtest.Submitted(t, shared, "attached")
 	require.Equal(t, wire.ReasonSubmissionAmbiguous, open.Reason)
 
 	inbox := inboxtest.Open(t, shared, inboxtest.Headers("127.0.0.1"), policy)
@@ -69,10 +61,25 @@ func TestAttach(t *testing.T) {
 	require.Equal(t, wire.StatusSucceeded, outcome.Status)
 	require.Equal(t, job, outcome.ProviderJobID)
 	require.Equal(t, "cyd@example.com", outcome.DecidedBy)
-	require.Contains(t, cyd.get(inbox.Page(run.GetID())).plain(), "succeeded")
+	page = cyd.get(inbox.Page(run.GetID()))
+	require.Contains(t, page.plain(), "attached succeeded")
+	require.Contains(t, page.text, `<a href="/waits/`+url.PathEscape(wire.WorkflowID("demo-export", "acct-42", job))+`">`+job+`</a>`)
 	applied, _ := decisions(t, run.GetID())
 	require.Len(t, applied, 1)
 	decision, err := wire.DecodeDecision(applied[0].Decision)
 	require.NoError(t, err)
 	require.Equal(t, status, decision.StatusURL)
+
+	for _, length := range []int{1025, 4096} {
+		run, _ := inboxtest.Submitted(t, shared, fmt.Sprint("attached-", length), func(spec *wire.SubmitSpec) { spec.Provider = "demo-query" })
+		made := shared.Provider.Submissions()
+		job := made[len(made)-1].JobID
+		status := shared.Provider.StatusURL(job) + "?sig="
+		status += strings.Repeat("s", length-len(status))
+		sent := cyd.answerTo(run.GetID(), "attach", "attach.job", job, "attach.status_url", status, "comment", "seen in the list")
+		require.Equal(t, http.StatusSeeOther, sent.status, sent.text)
+		require.NoError(t, run.Get(t.Context(), &outcome))
+		require.Equal(t, status, outcome.StatusURL, "it arrives whole")
+		require.Equal(t, wire.StatusSucceeded, outcome.Status)
+	}
 }
