@@ -49,16 +49,18 @@ func busy(seconds string) waittest.Step {
 	return waittest.Step{Status: http.StatusServiceUnavailable, Headers: http.Header{"Retry-After": {seconds}}, Raw: new("busy")}
 }
 
+const galleryAccount = "acct-gallery"
+
+func named(operation string, window int) func(*wire.Spec) {
+	return func(spec *wire.Spec) {
+		spec.Account, spec.OperationID, spec.Escalation.DecisionWindowSeconds = galleryAccount, operation, &window
+		spec.Escalation.MaxExtensions = new(2)
+	}
+}
+
 func makeGallery(t *testing.T) *gallery {
 	t.Helper()
-	const account = "acct-gallery"
-	g := &gallery{inbox: behindProxy(t, account), ana: person(t, "ana@example.com", "oncall")}
-	named := func(operation string, window int) func(*wire.Spec) {
-		return func(spec *wire.Spec) {
-			spec.Account, spec.OperationID, spec.Escalation.DecisionWindowSeconds = account, operation, &window
-			spec.Escalation.MaxExtensions = new(2)
-		}
-	}
+	g := &gallery{inbox: behindProxy(t, galleryAccount), ana: person(t, "ana@example.com", "oncall")}
 	started := func(operation, job string, script waittest.JobScript) string {
 		return inboxtest.Start(t, shared, job, script, named(operation, 86400))
 	}
@@ -77,30 +79,13 @@ func makeGallery(t *testing.T) *gallery {
 	extended, open := inboxtest.Asked(t, shared, "exp_78h", waittest.Script(
 		waittest.State("running"), waittest.State("archiving"), waittest.State("running").PollAfter(2), waittest.State("running").PollAfter(400),
 	), named("ledger-export", 86400))
-	_, err = shared.Decide(t.Context(), extended, wire.Decision{
+	_, err := shared.Decide(t.Context(), extended, wire.Decision{
 		Kind: wire.DecisionTreatAsPending, DecisionID: "d-1", EscalationID: open.ID, DecidedBy: "ben@example.com",
 		Comment: "archiving is the last step of an export", RawState: "archiving", StatusRequests: 4, Seconds: 1800,
 	})
 	require.NoError(t, err)
 
-	require.NoError(t, shared.Provider.TakeSubmissions(waittest.SubmitScript{
-		Job: waittest.Script(waittest.State("running")), Steps: []waittest.SubmitStep{{Answer: waittest.Hangup()}},
-	}))
-	lost, _ := inboxtest.Submitted(t, shared, "quarter-report-2026-q3", func(spec *wire.SubmitSpec) { spec.Account = account })
-	stop, err := shared.Work(bed.WorkerOptions{TaskQueue: "gallery", Credentials: inboxtest.Ruled(shared), Notifier: &inboxtest.Pager{}})
-	require.NoError(t, err)
-	t.Cleanup(stop)
-	ruled := inboxtest.StartOn(t, shared, "gallery", "exp_79i", waittest.Script(waittest.State("running")), named("bank-statement", 86400), func(spec *wire.Spec) {
-		spec.CredentialRef = string(wire.ApprovalPerRequest)
-	})
-	inboxtest.Escalated(t, shared, ruled)
-	proposed := started("image-batch-7", "exp_80j", waittest.Script(waittest.State("running").PollAfter(300)))
-	inboxtest.Propose(t, shared, proposed, wire.ExtensionRequest{
-		RequestID: "r-1", RequestedBy: "agent-7", Seconds: 1800, StatusRequests: 4, ExpectedEffect: "80 % of the images are done; the rest takes about half an hour",
-	})
-
-	g.add("decide", g.inbox.URL, "op")
-	g.pages[0].until = "upload-review"
+	g.add("decide", g.inbox.URL, "upload-review")
 	g.add("waiting", g.inbox.URL+"/waiting", "nightly-export")
 	g.add("closed", g.inbox.URL+"/closed", "orders-2026-10")
 	g.add("empty", g.inbox.URL+"/?reason=history_reset", "No wait passes this filter.")
@@ -114,15 +99,36 @@ func makeGallery(t *testing.T) *gallery {
 		p.click(send)
 		p.until("Your answer was refused")
 	})
-	g.add("attach", g.inbox.Page(lost.GetID()), "Your answer", func(p *tab) { p.choose("attach") })
-	g.add("approval", g.inbox.Page(ruled), "the pager is down; attempt ", func(p *tab) { p.choose("approve_request") })
-	g.add("proposal", g.inbox.Page(proposed), "agent-7 asks for more", func(p *tab) { p.choose("extend") })
+	g.addOthers(t)
 	g.add("polling", g.inbox.Page(polling), "next request")
 	g.add("extended", g.inbox.Page(extended)+"?decision=d-1", "The answer was applied")
 	g.add("succeeded", g.inbox.Page(done), "succeeded")
 	g.add("failed", g.inbox.Page(failed), "the table to export was dropped")
 	g.add("nowhere", g.inbox.URL+"/nowhere", "There is no such page")
 	return g
+}
+
+// addOthers adds the questions that do not come of an answer about a job, and what is told of people who could not be told.
+func (g *gallery) addOthers(t *testing.T) {
+	t.Helper()
+	require.NoError(t, shared.Provider.TakeSubmissions(waittest.SubmitScript{
+		Job: waittest.Script(waittest.State("running")), Steps: []waittest.SubmitStep{{Answer: waittest.Hangup()}},
+	}))
+	lost, _ := inboxtest.Submitted(t, shared, "quarter-report-2026-q3", func(spec *wire.SubmitSpec) { spec.Account = galleryAccount })
+	stop, err := shared.Work(bed.WorkerOptions{TaskQueue: "gallery", Credentials: inboxtest.Ruled(shared), Notifier: &inboxtest.Pager{}})
+	require.NoError(t, err)
+	t.Cleanup(stop)
+	ruled := inboxtest.StartOn(t, shared, "gallery", "exp_79i", waittest.Script(waittest.State("running")), named("bank-statement", 86400), func(spec *wire.Spec) {
+		spec.CredentialRef = string(wire.ApprovalPerRequest)
+	})
+	inboxtest.Escalated(t, shared, ruled)
+	proposed := inboxtest.Start(t, shared, "exp_80j", waittest.Script(waittest.State("running").PollAfter(300)), named("image-batch-7", 86400))
+	inboxtest.Propose(t, shared, proposed, wire.ExtensionRequest{
+		RequestID: "r-1", RequestedBy: "agent-7", Seconds: 1800, StatusRequests: 4, ExpectedEffect: "80 % of the images are done; the rest takes about half an hour",
+	})
+	g.add("attach", g.inbox.Page(lost.GetID()), "Your answer", func(p *tab) { p.choose("attach") })
+	g.add("approval", g.inbox.Page(ruled), "the pager is down; attempt ", func(p *tab) { p.choose("approve_request") })
+	g.add("proposal", g.inbox.Page(proposed), "agent-7 asks for more", func(p *tab) { p.choose("extend") })
 }
 
 // Each page, in both colour schemes, wide and narrow, can be used by everybody; with -shots they can be looked at.
@@ -135,10 +141,7 @@ func TestPages(t *testing.T) {
 			g.ana.scheme(scheme)
 			for _, page := range g.pages {
 				g.ana.open(page.address)
-				if page.name == "decide" || page.name == "closed" { // visibility is a moment behind
-					g.ana.until(page.until)
-				}
-				g.ana.until(page.until)
+				g.ana.until(page.until) // visibility is a moment behind
 				if page.before != nil {
 					page.before(g.ana)
 				}
