@@ -18,9 +18,10 @@ import (
 )
 
 const (
-	// headerTimeout and idleTimeout bound what a connection that sends nothing costs. Answers are not bounded as a whole:
-	// live updates last.
+	// headerTimeout, bodyTimeout and idleTimeout bound what a connection that sends nothing costs, writeTimeout one that reads
+	// nothing; an answer that is sent to Temporal takes less. Live updates, which last, have bounds of their own.
 	headerTimeout, bodyTimeout, idleTimeout = 10 * time.Second, 30 * time.Second, 2 * time.Minute
+	writeTimeout                            = 90 * time.Second
 	maxHeaderBytes                          = 64 << 10
 	// stopTimeout is how long answers that are being sent to Temporal may go on after a signal.
 	stopTimeout = 35 * time.Second
@@ -105,7 +106,8 @@ func (c *config) serve(ctx context.Context, listener net.Listener, pages *web.Se
 
 func newServer(pages *web.Server) *http.Server {
 	server := &http.Server{
-		Handler: pages, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		Handler: pages, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeaderBytes,
 	}
 	server.RegisterOnShutdown(pages.Close)
 	return server

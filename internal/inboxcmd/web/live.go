@@ -56,7 +56,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, who access.Perso
 	}
 	w.Header().Set("Content-Type", eventStream)
 	w.Header().Set("X-Accel-Buffering", "no") // a proxy that collects an answer delays what is live
-	events := eventWriter{w, http.NewResponseController(w)}
+	events := eventWriter{w, http.NewResponseController(w), eventTimeout}
 	ends := streamEnds{over: s.options.Gate.Over(r), life: time.NewTimer(streamLife)}
 	defer ends.life.Stop()
 	for err := events.write(": hello\n\n"); err == nil; {
@@ -95,16 +95,20 @@ func (s *Server) nextEvent(r *http.Request, who access.Person, versions <-chan s
 type eventWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
+	timeout time.Duration
 }
 
 func (e eventWriter) write(text string) error {
-	if err := e.control.SetWriteDeadline(time.Now().Add(eventTimeout)); err != nil {
+	if err := e.control.SetWriteDeadline(time.Now().Add(e.timeout)); err != nil {
 		return err
 	}
 	if _, err := e.w.Write([]byte(text)); err != nil {
 		return err
 	}
-	return e.control.Flush()
+	if err := e.control.Flush(); err != nil {
+		return err
+	}
+	return e.control.SetWriteDeadline(time.Time{}) // HTTP/2 ends a stream at its deadline, whether something is written or not
 }
 
 // end tells the page that it is not signed in any more, so that it does not ask again and again.
