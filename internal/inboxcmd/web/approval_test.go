@@ -39,8 +39,9 @@ func TestApprovals(t *testing.T) {
 			for n := 1; n <= c.asked; n++ {
 				page := cyd.until(inbox.Page(id), func(p seenPage) bool { return strings.Contains(p.plain(), fmt.Sprintf(c.text, n)) })
 				require.Contains(t, page.plain(), "The credential may be used only with a person's approval approval_required ("+string(rule)+")")
+				require.Regexp(t, `approval ?`+strings.ReplaceAll(string(rule), "_", " "), page.plain())
 				require.Len(t, shared.Provider.Log(job), n-1, "nothing is sent before")
-				require.Equal(t, http.StatusForbidden, ana.answerTo(id, wire.DecisionApproveRequest).status)
+				require.Contains(t, ana.get(inbox.Page(id)).plain(), "You may look at this question, not answer it: no rule of the inbox allows you Approve the request")
 				form := cyd.form(id, wire.DecisionApproveRequest, "comment", "the month is closed")
 				require.Equal(t, http.StatusSeeOther, cyd.post(inbox.Page(id), form).status)
 				if n < c.asked { // else the wait may be over by now

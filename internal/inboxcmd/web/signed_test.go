@@ -41,6 +41,7 @@ func TestSignedAnswers(t *testing.T) {
 	inbox := inboxtest.Open(t, shared, inboxtest.Headers("127.0.0.1"), policy, func(o *web.Options) { o.Sign = key.Sign })
 	ana := as(t, inbox, "ana@example.com", "oncall")
 	require.NotContains(t, ana.get(inbox.Page(id)).plain(), "have to be signed")
+	require.Contains(t, ana.get(inbox.Page(id)).plain(), "signed, by one of the keys inbox-2026")
 	require.Equal(t, http.StatusSeeOther, ana.answerTo(id, "extend", "extend.requests", "3").status)
 	applied, _ := decisions(t, id)
 	require.Len(t, applied, 1)

@@ -217,6 +217,7 @@ func facts(found seen) []fact {
 	}
 	if v := found.view; v != nil {
 		f.view(*v, found)
+		f.people(*v, found)
 	}
 	if found.submission() {
 		f.job(found)
@@ -268,7 +269,6 @@ func (f *factList) view(v wire.OperationView, found seen) {
 		f.at("next request", *v.NextPollAt)
 		(*f)[len(*f)-1].Text += ", " + string(v.DelaySource)
 	}
-	f.add("messages", "%s", waits.NoticeText(v.Notice, found.telling))
 	if !open {
 		f.add("deadline", "%s", stamp(v.Limits.DeadlineAt))
 		return
@@ -276,6 +276,17 @@ func (f *factList) view(v wire.OperationView, found seen) {
 	f.at("deadline", v.Limits.DeadlineAt)
 	if v.Limits.BusinessDeadlineAt != nil {
 		f.at("no use after", *v.Limits.BusinessDeadlineAt)
+	}
+}
+
+// people is whether they could be told, and what their answers need.
+func (f *factList) people(v wire.OperationView, found seen) {
+	f.add("messages", "%s", waits.NoticeText(v.Notice, found.telling))
+	if v.Approval != wire.ApprovalNone {
+		f.add("approval", "%s", strings.ReplaceAll(string(v.Approval), "_", " "))
+	}
+	if v.Signing != nil {
+		f.add("answers", "signed, by one of the keys %s", strings.Join(v.Signing.KeyIDs, ", "))
 	}
 }
 
