@@ -107,7 +107,7 @@ func (b *builder) checkSubmitHoles(made *submitCall) {
 }
 
 func (b *builder) buildSubmitAnswer(made *submitCall, written *SubmitAnswerDoc) {
-	made.accepted, made.later, made.exists = written.Accepted, written.Later, written.Exists
+	made.accepted, made.done, made.later, made.exists = written.Accepted, written.Done, written.Later, written.Exists
 	if made.accepted == nil {
 		made.accepted = slices.DeleteFunc(successByHTTP(), func(code int) bool { return slices.Contains(made.exists, code) })
 	}
@@ -182,6 +182,11 @@ func (b *builder) checkSubmitCodes(made *submitCall) {
 			seen[code] = group.name
 		}
 	}
+	for _, code := range made.done {
+		if !slices.Contains(made.accepted, code) {
+			b.fail("submit.answer.done", "submit: answer: done %d is not in accepted; a job that is over was taken", code)
+		}
+	}
 	if len(made.exists) > 0 && made.idempotency != wire.IdempotencyClientID && b.doc.Submit.Answer.JobID == "" {
 		b.fail("submit.answer.exists", "submit: answer: exists needs a job_id, or a client_id")
 	}
@@ -196,35 +201,24 @@ func (b *builder) runSubmitExamples() {
 		b.fail("submit", "submit: examples is missing; write at least one answer and what it must be read as")
 	}
 	for i := range b.doc.Submit.Examples {
-		b.runSubmitExample(fmt.Sprintf("submit.examples[%d]", i), &b.doc.Submit.Examples[i])
+		b.runSubmitExample(fmt.Sprintf("submit.examples[%d]", i), i)
 	}
 }
 
-func (b *builder) runSubmitExample(path string, written *SubmitExampleDoc) {
-	target, err := b.exampleTarget(ExampleJobDoc{})
+func (b *builder) runSubmitExample(path string, i int) {
+	example, err := b.doc.submission(i)
 	if err != nil {
-		return // said of example_job
-	}
-	target.ProviderJobID, target.StatusURL = "", ""
-	target.Params = maps.Clone(target.Params)
-	maps.DeleteFunc(target.Params, func(name, _ string) bool { return b.doc.Submit.Answer.Params[name] != "" })
-	request, err := b.table.SubmitRequest(target, "example-key", []byte(`{}`))
-	if err != nil {
-		b.fail(path, "submit: example %q: the request cannot be made: %s", written.Name, err)
+		b.fail(path, "submit: example %q: %s", example.Name, err)
 		return
 	}
-	response, _, err := written.Given.answer()
+	request, err := b.table.SubmitRequest(example.Target, example.Key, []byte(`{}`))
 	if err != nil {
-		b.fail(path, "submit: example %q: %s", written.Name, err)
+		b.fail(path, "submit: example %q: the request cannot be made: %s", example.Name, err)
 		return
 	}
-	key := written.Key
-	if key == "" {
-		key = "example-key"
-	}
-	got := b.table.ReadSubmission(target, key, request.URL, response)
-	for _, difference := range written.Want.differences(got) {
-		b.fail(path, "submit: example %q reads otherwise: %s", written.Name, difference)
+	got := b.table.ReadSubmission(example.Target, example.Key, request.URL, example.Response)
+	for _, difference := range example.Differences(got) {
+		b.fail(path, "submit: example %q reads otherwise: %s", example.Name, difference)
 	}
 }
 

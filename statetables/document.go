@@ -246,6 +246,7 @@ type SubmitRequestDoc struct {
 // SubmitAnswerDoc is how the answer to a submission is read.
 type SubmitAnswerDoc struct {
 	Accepted  []int             `yaml:"accepted"`
+	Done      []int             `yaml:"done"`
 	Refused   []int             `yaml:"refused"`
 	Later     []int             `yaml:"later"`
 	Exists    []int             `yaml:"exists"`

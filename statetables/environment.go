@@ -26,8 +26,9 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 			cel.UnaryBinding(given), cel.OverloadIsNonStrict())),
 		cel.Function("either", cel.Overload("either_dyn_dyn", []*cel.Type{cel.DynType, cel.DynType}, cel.DynType,
 			cel.BinaryBinding(either), cel.OverloadIsNonStrict())),
-		cel.Function("last_segment", cel.Overload("last_segment_string", []*cel.Type{cel.StringType}, cel.StringType,
-			cel.UnaryBinding(lastSegment))),
+		cel.Function("last_segment",
+			cel.Overload("last_segment_string", []*cel.Type{cel.StringType}, cel.StringType, cel.UnaryBinding(lastSegment)),
+			cel.Overload("last_segment_string_int", []*cel.Type{cel.StringType, cel.IntType}, cel.StringType, cel.BinaryBinding(lastSegmentBut))),
 	)
 })
 
@@ -75,17 +76,24 @@ func either(value, otherwise ref.Val) ref.Val {
 }
 
 // lastSegment is the last segment of a URL's path that is not empty, without its escapes.
-func lastSegment(value ref.Val) ref.Val {
-	text, ok := value.(types.String)
-	if !ok {
-		return types.NewErr("not a text")
+func lastSegment(value ref.Val) ref.Val { return lastSegmentBut(value, types.IntZero) }
+
+// lastSegmentBut leaves so many segments at the end out. A path with no more than these is an error.
+func lastSegmentBut(value, leftOut ref.Val) ref.Val {
+	text, isText := value.(types.String)
+	but, isNumber := leftOut.(types.Int)
+	if !isText || !isNumber {
+		return types.NewErr("not a text and a number")
 	}
 	parsed, err := url.Parse(string(text))
 	if err != nil {
 		return types.NewErr("no URL")
 	}
-	path := strings.TrimRight(parsed.Path, "/")
-	return types.String(path[strings.LastIndexByte(path, '/')+1:])
+	segments := strings.Split(strings.TrimRight(parsed.Path, "/"), "/")
+	if but < 0 || int(but) >= len(segments) {
+		return types.NewErr("the path has fewer segments")
+	}
+	return types.String(segments[len(segments)-1-int(but)])
 }
 
 // adapter shows the body to CEL without copying it.

@@ -42,6 +42,10 @@ func TestExpressions(t *testing.T) {
 		{give: `body.l[0]`, err: errAbsent},
 		{give: `body.o[0]`, err: errAbsent},
 		{give: `body.s.more`, err: errType},
+		{give: `last_segment("https://a.example/jobs/op%201/status/?v=2")`, want: "status"},
+		{give: `last_segment("https://a.example/jobs/op%201/status/?v=2", 1)`, want: "op 1"},
+		{give: `last_segment("/status", 2)`, err: errType},
+		{give: `last_segment("/status", -1)`, err: errType},
 		// R8: digits survive, in plain ways, as text, and as far as 64 bits reach in calculations.
 		{give: `body.i`, want: number("9007199254740993")},
 		{give: `string(body.i)`, want: "9007199254740993"},

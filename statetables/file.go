@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 
@@ -101,3 +102,50 @@ func (f File) Examples() ([]Example, error) {
 
 // Differences tells, place by place, in what a reading is not the one that the example wants. None: it is.
 func (e Example) Differences(got wire.Observation) []string { return e.Want.differences(got) }
+
+// SubmitExample is one example of submitting with a table: an answer, what was asked for, and what it must be read as.
+type SubmitExample struct {
+	Name string
+	// Target is what is submitted to: a job without an id.
+	Target wire.Target
+	// Key is the idempotency key that was sent, where the table knows one.
+	Key      string
+	Response Response
+	Want     WantSubmitDoc
+}
+
+// Submissions are the examples of submitting, in their order. The error names one that cannot be served.
+func (f File) Submissions() ([]SubmitExample, error) {
+	if f.Table.Submit == nil || f.Table.Submit.Answer == nil {
+		return nil, nil
+	}
+	examples := make([]SubmitExample, len(f.Table.Submit.Examples))
+	for i := range f.Table.Submit.Examples {
+		var err error
+		if examples[i], err = f.Table.submission(i); err != nil {
+			return nil, fmt.Errorf("%s: submit: example %q: %w", f.Name, examples[i].Name, err)
+		}
+	}
+	return examples, nil
+}
+
+// submission is an example of submitting; its error is that of its answer.
+func (d *Document) submission(i int) (SubmitExample, error) {
+	written := d.Submit.Examples[i]
+	response, _, err := written.Given.answer()
+	return SubmitExample{
+		Name: written.Name, Target: d.submitted(), Key: cmp.Or(written.Key, "example-key"), Response: response, Want: written.Want,
+	}, err
+}
+
+// submitted is the example job without what only the answer to a submission tells.
+func (d *Document) submitted() wire.Target {
+	target := targetOf(d.ExampleJob.spec(d.Provider))
+	target.ProviderJobID, target.StatusURL = "", ""
+	target.Params = maps.Clone(target.Params)
+	maps.DeleteFunc(target.Params, func(name, _ string) bool { return d.Submit.Answer.Params[name] != "" })
+	return target
+}
+
+// Differences tells, place by place, in what a reading is not the one that the example wants. None: it is.
+func (e SubmitExample) Differences(got SubmissionReading) []string { return e.Want.differences(got) }

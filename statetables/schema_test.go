@@ -309,6 +309,7 @@ func schemaRules() map[string]members {
 		"submit.answer":                        {required("source")},
 		"submit.answer.accepted":               {{"minItems", 1}},
 		"submit.answer.accepted[]":             within(200, 499),
+		"submit.answer.done[]":                 within(200, 499),
 		"submit.answer.refused[]":              within(400, 599),
 		"submit.answer.later[]":                within(400, 599),
 		"submit.answer.exists[]":               within(200, 499),

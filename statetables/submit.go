@@ -30,6 +30,8 @@ type submitCall struct {
 	keyLength   int // 0: any
 
 	accepted, refused, later, exists []int
+	// done are those of the accepted after which there is nothing to wait for.
+	done []int
 
 	jobID       *expression
 	statusURL   *expression
@@ -321,7 +323,10 @@ func (r *reader) readAccepted(reading *SubmissionReading, key, sentTo, malformed
 		return
 	}
 	reading.Verdict, reading.Job, reading.Detail = wire.SubmitAccepted, job, job.Unusable
-	if r.table.submit.readsStatus && malformed == "" {
+	switch {
+	case slices.Contains(r.table.submit.done, r.response.Status):
+		reading.Observation.Job = r.doneAtOnce(*job)
+	case r.table.submit.readsStatus && malformed == "":
 		reading.Observation.Job = r.stateAtOnce(*job)
 	}
 }
@@ -419,6 +424,32 @@ func (r *reader) handedStatusURL(sentTo string) string {
 
 // stateAtOnce is the state that the answer to the submission tells; nil where it tells none that is listed.
 func (r *reader) stateAtOnce(job wire.SubmittedJob) *wire.JobFact {
+	response := r.response
+	if _, ok := r.table.meaning(response.Status); !ok {
+		response.Status = 200 // an answer of 201 or 202 is read like one of 200
+	}
+	seen := r.table.Classify(r.about(job), r.context, response)
+	if seen.Answer != wire.AnswerRead || seen.Job == nil || seen.Job.OtherJob || seen.Job.Category == wire.CategoryUnknown {
+		return nil
+	}
+	return seen.Job
+}
+
+// doneAtOnce is the success that the answer's code tells by itself; nil where the answer contradicts it.
+func (r *reader) doneAtOnce(job wire.SubmittedJob) *wire.JobFact {
+	again := newReader(r.table, r.about(job), r.context, r.response)
+	again.in.body = r.in.body
+	found, err := again.job(func() (string, wire.Category, error) {
+		return codeName(r.response.Status), wire.CategorySuccess, nil
+	})
+	if err != nil || found.OtherJob {
+		return nil
+	}
+	return found
+}
+
+// about is what a status request about the job would ask for.
+func (r *reader) about(job wire.SubmittedJob) wire.Target {
 	asked := r.asked
 	asked.ProviderJobID, asked.StatusURL = job.ProviderJobID, job.StatusURL
 	asked.Params = maps.Clone(asked.Params)
@@ -426,13 +457,5 @@ func (r *reader) stateAtOnce(job wire.SubmittedJob) *wire.JobFact {
 		asked.Params = map[string]string{}
 	}
 	maps.Copy(asked.Params, job.Params)
-	response := r.response
-	if _, ok := r.table.meaning(response.Status); !ok {
-		response.Status = 200 // an answer of 201 or 202 is read like one of 200
-	}
-	seen := r.table.Classify(asked, r.context, response)
-	if seen.Answer != wire.AnswerRead || seen.Job == nil || seen.Job.OtherJob || seen.Job.Category == wire.CategoryUnknown {
-		return nil
-	}
-	return seen.Job
+	return asked
 }

@@ -115,6 +115,7 @@ func submitRows(s *Subject, request statetables.SubmitRequestDoc, answer stateta
 	s.addAll("query ", request.Query)
 	s.addAll("header ", request.Headers)
 	s.add("job made", "%s", cited("with "+codesText(answer.Accepted), answer.Source))
+	s.add("done at once", "%s", codesText(answer.Done))
 	s.add("refused", "%s", refusedText(answer))
 	s.add("later again", "%s", codesText(answer.Later))
 	s.add("made before", "%s", codesText(answer.Exists))

@@ -73,6 +73,7 @@ var beyond = map[string]string{
 	"submit_elsewhere":                 "other places",
 	"submit_code_twice":                "other places",
 	"submit_with_a_status_url":         "other places",
+	"submit_done_not_accepted":         "other places",
 }
 
 // A wrong table is refused where a schema can know it. A new one is either refused, or is listed above with the reason.
