@@ -16,7 +16,8 @@ import (
 func FuzzDecide(f *testing.F) {
 	op, _ := unknown(f)
 	for _, kind := range []wire.DecisionKind{
-		wire.DecisionExtend, wire.DecisionTreatAsPending, wire.DecisionCancel, wire.DecisionClose, "shrug",
+		wire.DecisionExtend, wire.DecisionTreatAsPending, wire.DecisionUseCredential, wire.DecisionCancel, wire.DecisionAcceptResult,
+		wire.DecisionClose, wire.DecisionRefuse, wire.DecisionApproveRequest, wire.DecisionAttach, wire.DecisionResubmit, "shrug",
 	} {
 		f.Add(answer(op, kind, map[string]any{"raw_state": "archiving", "seconds": 60}), "")
 		f.Add(answer(op, kind, map[string]any{"kind": "", "status_requests": 10_000}), string(kind))
