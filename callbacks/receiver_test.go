@@ -163,7 +163,7 @@ func acme(name string) callbacks.Endpoint {
 // webhook is a genuine delivery about a job.
 func webhook(path, id, body string) *http.Request {
 	request := httptest.NewRequestWithContext(context.Background(), http.MethodPost, path, strings.NewReader(body))
-	standardWebhooks(request.Header, body, now)
+	standardWebhooks(request.Header, secret, body, now)
 	header := request.Header
 	unix := header.Get("Webhook-Timestamp")
 	header.Set("Webhook-Id", id)

@@ -11,7 +11,8 @@ import (
 	"github.com/jobwait/jobwait/statetables"
 )
 
-// Vectors that others published: of Standard Webhooks (its specification's libraries) and of GitHub (its page on validating).
+// Vectors that others published: of Standard Webhooks (its specification's libraries), of GitHub and of CircleCI (their pages on
+// validating).
 func TestPublishedSignatures(t *testing.T) {
 	t.Parallel()
 	github := verifier{statetables.Signature{Scheme: "hmac", Header: "X-Hub-Signature-256", Prefix: "sha256=", Algorithm: "sha256"}}
@@ -19,6 +20,11 @@ func TestPublishedSignatures(t *testing.T) {
 	const githubSecret = "It's a Secret to Everybody"
 	require.Equal(t, genuine, github.verify(header, []byte("Hello, World!"), []string{"another secret of ours", githubSecret}, time.Time{}))
 	require.Equal(t, forged, github.verify(header, []byte("Hello, World?"), []string{githubSecret}, time.Time{}))
+
+	circleCI := verifier{statetables.Signature{Scheme: "hmac", Header: "Circleci-Signature", Field: "v1", Algorithm: "sha256"}}
+	header = http.Header{"Circleci-Signature": {"v1=9be2242094a9a8c00c64306f382a7f9d691de910b4a266f67bd314ef18ac49fa,v2=00ff"}}
+	require.Equal(t, genuine, circleCI.verify(header, []byte("an-important-request-payload"), []string{"hunter123"}, time.Time{}))
+	require.Equal(t, forged, circleCI.verify(header, []byte("an-important-request-payload"), []string{"hunter124"}, time.Time{}))
 
 	standard := verifier{statetables.Signature{Scheme: statetables.SchemeStandardWebhooks, ToleranceSeconds: 300}}
 	header = http.Header{}

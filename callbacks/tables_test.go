@@ -5,13 +5,17 @@ import (
 	"cmp"
 	"context"
 	"crypto/hmac"
+	"crypto/sha1" //nolint:gosec // Vercel's
 	"crypto/sha256"
+	"crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"hash"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,51 +34,64 @@ var (
 
 func base64Of(text []byte) string { return base64.StdEncoding.EncodeToString(text) }
 
-func sha256Of(key []byte, text string) []byte {
-	mac := hmac.New(sha256.New, key)
+func sha256Of(key []byte, text string) []byte { return hashOf(sha256.New, string(key), text) }
+
+func hashOf(algorithm func() hash.Hash, key, text string) []byte {
+	mac := hmac.New(algorithm, []byte(key))
 	mac.Write([]byte(text))
 	return mac.Sum(nil)
 }
 
-// Each provider's own way to sign, written from its page and not from its table.
-func standardWebhooks(header http.Header, body string, at time.Time) {
+// signer signs as one provider does, written from its page and not from its table.
+type signer func(header http.Header, secret, body string, at time.Time)
+
+func standardWebhooks(header http.Header, secret, body string, at time.Time) {
 	unix := strconv.FormatInt(at.Unix(), 10)
 	header.Set("Webhook-Id", "msg_"+body[:min(len(body), 40)])
 	header.Set("Webhook-Timestamp", unix)
-	signature := base64.StdEncoding.EncodeToString(sha256Of(key, header.Get("Webhook-Id")+"."+unix+"."+body))
-	header.Set("Webhook-Signature", "v1,bm90IHRoaXMgb25l v1,"+signature)
+	key, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	header.Set("Webhook-Signature", "v1,bm90IHRoaXMgb25l v1,"+base64Of(sha256Of(key, header.Get("Webhook-Id")+"."+unix+"."+body)))
 }
 
 func list(name, timeField, signatureField string) signer {
-	return func(header http.Header, body string, at time.Time) {
+	return func(header http.Header, secret, body string, at time.Time) {
 		unix := strconv.FormatInt(at.Unix(), 10)
 		header.Set(name, timeField+"="+unix+","+signatureField+"="+hex.EncodeToString(sha256Of([]byte(secret), unix+"."+body)))
 	}
 }
 
-func overBody(name, prefix string) signer {
-	return func(header http.Header, body string, _ time.Time) {
-		header.Set(name, prefix+hex.EncodeToString(sha256Of([]byte(secret), body)))
+func overBody(algorithm func() hash.Hash, name, prefix string) signer {
+	return func(header http.Header, secret, body string, _ time.Time) {
+		header.Set(name, prefix+hex.EncodeToString(hashOf(algorithm, secret, body)))
 	}
 }
 
-type signer func(header http.Header, body string, at time.Time)
+func token(name string) signer {
+	return func(header http.Header, secret, _ string, _ time.Time) { header.Set(name, secret) }
+}
 
 var signers = map[string]struct {
-	sign  signer
-	timed bool
+	sign signer
+	// timed says that a time is signed, plain that nothing is: the secret itself is sent.
+	timed, plain bool
 	// header is chosen by who sets the webhook up.
 	header string
 }{
-	"assemblyai-transcript":   {sign: func(header http.Header, _ string, _ time.Time) { header.Set("X-Ours", secret) }, header: "X-Ours"},
-	"cloudconvert-job":        {sign: overBody("CloudConvert-Signature", "")},
+	"assemblyai-transcript":   {sign: token("X-Ours"), plain: true, header: "X-Ours"},
+	"circleci-run":            {sign: overBody(sha256.New, "circleci-signature", "v1=")},
+	"cloudconvert-job":        {sign: overBody(sha256.New, "CloudConvert-Signature", "")},
 	"cloudflare-stream-video": {sign: list("Webhook-Signature", "time", "sig1"), timed: true},
-	"github-actions-run":      {sign: overBody("X-Hub-Signature-256", "sha256=")},
+	"dbt-cloud-run":           {sign: overBody(sha256.New, "Authorization", "")},
+	"github-actions-run":      {sign: overBody(sha256.New, "X-Hub-Signature-256", "sha256=")},
+	"gitlab-pipeline":         {sign: token("X-Gitlab-Token"), plain: true},
+	"hcp-terraform-run":       {sign: overBody(sha512.New, "X-TFE-Notification-Signature", "")},
 	"mux-asset":               {sign: list("Mux-Signature", "t", "v1"), timed: true},
 	"openai-batch":            {sign: standardWebhooks, timed: true},
 	"openai-fine-tuning":      {sign: standardWebhooks, timed: true},
 	"openai-response":         {sign: standardWebhooks, timed: true},
 	"replicate-prediction":    {sign: standardWebhooks, timed: true},
+	"stripe-report-run":       {sign: list("Stripe-Signature", "t", "v1"), timed: true},
+	"vercel-deployment":       {sign: overBody(sha1.New, "x-vercel-signature", "")},
 }
 
 // Every table that says how webhooks are signed is held against code that signs by the provider's page.
@@ -102,35 +119,60 @@ func TestTablesAgainstTheirProviders(t *testing.T) {
 				sut := receiving(t, tables, callbacks.Endpoint{
 					Name: "here", Providers: []string{file.Table.Provider}, Account: cmp.Or(example.Want.Account, "acct"), Header: by.header,
 				})
-				sut.genuineAndForged(by.sign, by.timed, example, string(body))
+				sent := delivery{example: example, sign: by.sign, body: string(body)}
+				sut.forged(sent, by.timed, by.plain)
+				sut.genuine(sent)
 			}
 		})
 	}
 	require.Len(t, signers, called)
 }
 
-func (s *sut) genuineAndForged(sign signer, timed bool, example statetables.CallbackExampleDoc, body string) {
-	s.Helper()
-	post := func(body string, at time.Time, spoil func(http.Header)) int {
-		request := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/callbacks/here", bytes.NewReader([]byte(body)))
-		for name, value := range example.Headers {
-			request.Header.Set(name, value)
-		}
-		sign(request.Header, body, at)
-		spoil(request.Header)
-		return s.send(request)
+// delivery is an example as a provider would send it.
+type delivery struct {
+	example statetables.CallbackExampleDoc
+	sign    signer
+	body    string
+}
+
+// made is a webhook with a body, that another one was signed in the place of.
+func (w delivery) made(secret, body string, at time.Time) *http.Request {
+	request := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/callbacks/here", strings.NewReader(body))
+	for name, value := range w.example.Headers {
+		request.Header.Set(name, value)
 	}
-	whole := func(http.Header) {}
-	require.Equal(s, http.StatusUnauthorized, post(body, now, func(header http.Header) { clear(header) }), "unsigned")
+	w.sign(request.Header, secret, w.body, at)
+	return request
+}
+
+func (s *sut) forged(w delivery, timed, plain bool) {
+	s.Helper()
+	unsigned := w.made(secret, w.body, now)
+	clear(unsigned.Header)
+	forgeries := map[string]*http.Request{
+		"unsigned": unsigned, "signed with another secret": w.made("whsec_"+base64Of(bytes.Repeat([]byte("k4"), 16)), w.body, now),
+	}
+	if !plain {
+		forgeries["another body than was signed"] = w.made(secret, strings.Replace(w.body, "{", `{"x":1,`, 1), now)
+	}
 	if timed {
-		require.Equal(s, http.StatusUnauthorized, post(body, now.Add(-6*time.Minute), whole), "late")
-		require.Equal(s, http.StatusUnauthorized, post(body, now.Add(6*time.Minute), whole), "early")
+		forgeries["late"], forgeries["early"] = w.made(secret, w.body, now.Add(-6*time.Minute)), w.made(secret, w.body, now.Add(6*time.Minute))
+	}
+	for name, forgery := range forgeries {
+		require.Equal(s, http.StatusUnauthorized, s.send(forgery), name)
 	}
 	require.Empty(s, s.nudged())
-	require.Equal(s, http.StatusNoContent, post(body, now, whole))
-	if example.Want.Ignored {
-		require.Empty(s, s.nudged())
-		return
+}
+
+// genuine sends a webhook twice, which nudges once.
+func (s *sut) genuine(w delivery) {
+	s.Helper()
+	want := []string{wire.WorkflowID(s.endpoint.Providers[0], s.endpoint.Account, w.example.Want.JobID)}
+	if w.example.Want.Ignored {
+		want = nil
 	}
-	require.Equal(s, []string{wire.WorkflowID(s.endpoint.Providers[0], s.endpoint.Account, example.Want.JobID)}, s.nudged())
+	for range 2 {
+		require.Equal(s, http.StatusNoContent, s.send(w.made(secret, w.body, now)))
+		require.Equal(s, want, s.nudged())
+	}
 }
