@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
 	"testing"
 	"time"
@@ -208,15 +206,9 @@ func (r *run) cancelOnce(t *testing.T, env *testsuite.TestWorkflowEnvironment) {
 
 func (r *run) activities(t *testing.T, s *served) *activities.Activities {
 	t.Helper()
-	origin, err := url.Parse(r.statuses[0].URL)
-	require.NoError(t, err)
-	acts, err := activities.New(activities.Options{
-		Tables: r.known.set, Credentials: credential{origin.Scheme + "://" + origin.Host}, Logger: slog.New(slog.DiscardHandler),
-		Notifier: r, Visibility: noWaits{}, DialContext: s.dial, RootCAs: s.authority.pool,
-		Proxy: func(*http.Request) (*url.URL, error) { return nil, nil },
+	return s.activities(t, r.known, r.statuses[0].URL, func(options *activities.Options) {
+		options.Notifier, options.Visibility = r, noWaits{}
 	})
-	require.NoError(t, err)
-	return acts
 }
 
 // Notify keeps what people are told.

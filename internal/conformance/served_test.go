@@ -1,11 +1,15 @@
 package conformance_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httputil"
 	"net/url"
 	"slices"
 	"sync"
@@ -13,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobwait/jobwait/activities"
 	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/waittest"
 )
@@ -29,6 +34,8 @@ type served struct {
 	// statuses and cancels are the requests that are taken, faults what was wrong with others.
 	statuses, cancels []statetables.Request
 	faults            []string
+	// requests are those that came, as they came.
+	requests []string
 }
 
 func newServed(t *testing.T, known table) *served {
@@ -54,14 +61,20 @@ func (s *served) expect(t *testing.T, script waittest.JobScript, statuses, cance
 	require.NoError(t, s.Set(job, script))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.statuses, s.cancels, s.faults = statuses, cancels, nil
+	s.statuses, s.cancels, s.faults, s.requests = statuses, cancels, nil, nil
 }
 
 // route takes a request that is, to the last header, one that the table makes.
 func (s *served) route(r *http.Request) (waittest.RequestKind, string) {
+	whole, err := httputil.DumpRequest(r, true)
+	if err != nil {
+		return waittest.KindOther, "" // it broke off
+	}
+	body, _ := io.ReadAll(r.Body) // of the dump's copy
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	is := func(want statetables.Request) bool { return s.differs(r, want) == "" }
+	s.requests = append(s.requests, string(whole))
+	is := func(want statetables.Request) bool { return differs(r, body, want) == "" }
 	switch {
 	case slices.ContainsFunc(s.statuses, is):
 		return waittest.KindStatus, job
@@ -69,19 +82,22 @@ func (s *served) route(r *http.Request) (waittest.RequestKind, string) {
 		return waittest.KindCancel, job
 	}
 	for _, want := range append(slices.Clone(s.statuses), s.cancels...) {
-		s.faults = append(s.faults, s.differs(r, want))
+		s.faults = append(s.faults, differs(r, body, want))
 	}
 	return waittest.KindOther, ""
 }
 
 // differs tells in what a request is not the one that is wanted (R2, R51).
-func (s *served) differs(r *http.Request, want statetables.Request) string {
+func differs(r *http.Request, body []byte, want statetables.Request) string {
 	scheme := "https://"
 	if r.TLS == nil {
 		scheme = "http://"
 	}
 	if asked := r.Method + " " + scheme + r.Host + r.RequestURI; asked != want.Method+" "+want.URL {
 		return fmt.Sprintf("%s is not %s %s", asked, want.Method, want.URL)
+	}
+	if !bytes.Equal(body, want.Body) {
+		return fmt.Sprintf("the body is %q, not %q", body, want.Body)
 	}
 	header := r.Header.Clone()
 	for name, value := range want.Header {
@@ -103,6 +119,30 @@ func (s *served) wrong() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.faults)
+}
+
+// asked are the requests that came, with their bodies.
+func (s *served) asked() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// activities are those of a worker whose network leads here and whose only credential is for the origin of an address.
+func (s *served) activities(t *testing.T, known table, address string, change func(*activities.Options)) *activities.Activities {
+	t.Helper()
+	origin, err := url.Parse(address)
+	require.NoError(t, err)
+	options := activities.Options{
+		Tables: known.set, Credentials: credential{origin.Scheme + "://" + origin.Host}, Logger: slog.New(slog.DiscardHandler),
+		DialContext: s.dial, RootCAs: s.authority.pool, Proxy: func(*http.Request) (*url.URL, error) { return nil, nil },
+	}
+	if change != nil {
+		change(&options)
+	}
+	acts, err := activities.New(options)
+	require.NoError(t, err)
+	return acts
 }
 
 // dial leads every host here. The context's deadline is one of the bubble's clock, which the network does not know.
