@@ -51,7 +51,7 @@ func (o ProviderOptions) Validate() error {
 // ProviderScript.Submit or TakeSubmissions says how. It answers by script and remembers what it was asked.
 //
 // For scripts in other processes it has GET /_health, GET /_log (JSON lines of all requests, also unfinished ones; ?job=<id> for one
-// job's), PUT /_jobs/<id> (a JobScript) and POST /_jobs/<id>/release. These need no key: keep it on loopback. It is safe for
+// job's), GET /_submissions (a list of Submission), PUT /_jobs/<id> (a JobScript) and POST /_jobs/<id>/release. These need no key: keep it on loopback. It is safe for
 // concurrent use.
 type Provider struct {
 	server  *http.Server
@@ -90,7 +90,7 @@ func NewProvider(opts ProviderOptions) (*Provider, error) {
 		p.route = classify
 	}
 	if opts.Script.Submit != nil {
-		p.submitted = &submissions{script: *opts.Script.Submit}
+		p.submitted = newSubmissions(*opts.Script.Submit)
 	}
 	for id, script := range opts.Script.Jobs {
 		p.jobs[id] = newJob(script)

@@ -61,6 +61,12 @@ type LogEntry struct {
 	Authorized    bool   `json:"authorized"`
 	AuthSHA256    string `json:"auth_sha256,omitempty"`
 
+	// IdempotencyKey and Report are a submission's Key and Report, as Submission has them. Made says that it has made the job; one
+	// that was answered with the job of its key has not.
+	IdempotencyKey string `json:"idempotency_key,omitempty"`
+	Report         string `json:"report,omitempty"`
+	Made           bool   `json:"made,omitempty"`
+
 	// Status is the HTTP status sent; 0 when none was.
 	Status int `json:"status,omitempty"`
 	// State is the scripted state of the answer.

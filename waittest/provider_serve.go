@@ -34,13 +34,13 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer p.running.Done()
 	// net/http notices that a client has gone only once the request's body is read.
-	_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, 1<<20))
+	body, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 
 	entry := describe(r, p.clock.now())
 	entry.Kind, entry.Job = kind, job
 	entry.Authorized = p.authorized(r)
 	// Who sees a request in the log can release it: it is held before it is shown.
-	met := p.meet(entry, r)
+	met := p.meet(entry, readWanted(r.Header, body))
 	p.log.open(entry)
 	p.play(w, r, entry, met)
 }
@@ -94,9 +94,9 @@ type meeting struct {
 	let  <-chan struct{}
 }
 
-func (p *Provider) meet(entry *LogEntry, r *http.Request) meeting {
+func (p *Provider) meet(entry *LogEntry, want wanted) meeting {
 	if entry.Kind == KindSubmit && entry.Authorized {
-		return p.meetSubmission(entry, r)
+		return p.meetSubmission(entry, want)
 	}
 	asked := p.job(entry.Job)
 	met := meeting{step: step(entry, asked), job: asked}
@@ -107,13 +107,13 @@ func (p *Provider) meet(entry *LogEntry, r *http.Request) meeting {
 }
 
 // meetSubmission makes the job before anything happens to the request.
-func (p *Provider) meetSubmission(entry *LogEntry, r *http.Request) meeting {
-	answer, id, err := p.submission(r.Header.Get("Idempotency-Key"))
+func (p *Provider) meetSubmission(entry *LogEntry, want wanted) meeting {
+	entry.IdempotencyKey, entry.Report = want.key, want.report
+	answer, err := p.submission(want, entry)
 	if err != nil {
 		return meeting{step: refusal(http.StatusNotFound, "not_found")}
 	}
-	entry.Job = id
-	met := meeting{step: answer, job: p.job(id)}
+	met := meeting{step: answer, job: p.job(entry.Job)}
 	if met.job == nil {
 		met.job = newJob(Script(Step{}))
 	}
@@ -292,12 +292,14 @@ func (p *Provider) control(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "ok\n")
 	case r.URL.Path == "/_log" && r.Method == http.MethodGet:
 		p.writeLog(w, r.URL.Query().Get("job"))
+	case r.URL.Path == "/_submissions" && r.Method == http.MethodGet:
+		p.writeSubmissions(w)
 	case isJob && err == nil && isRelease && r.Method == http.MethodPost:
 		_, _ = fmt.Fprintf(w, "{\"released\": %d}\n", p.Release(id))
 	case isJob && err == nil && !isRelease && r.Method == http.MethodPut:
 		p.putJob(w, r, id)
 	default:
-		http.Error(w, "waittest: there are GET /_health, GET /_log, PUT /_jobs/<id> and POST /_jobs/<id>/release", http.StatusNotFound)
+		http.Error(w, "waittest: there are GET /_health, GET /_log, GET /_submissions, PUT /_jobs/<id> and POST /_jobs/<id>/release", http.StatusNotFound)
 	}
 }
 
@@ -309,6 +311,15 @@ func (p *Provider) writeLog(w http.ResponseWriter, job string) {
 			return // the reader has gone
 		}
 	}
+}
+
+func (p *Provider) writeSubmissions(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json")
+	made := p.Submissions()
+	if made == nil {
+		made = []Submission{}
+	}
+	_ = json.NewEncoder(w).Encode(made) // the reader may have gone
 }
 
 func (p *Provider) putJob(w http.ResponseWriter, r *http.Request, id string) {

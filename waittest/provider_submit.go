@@ -1,8 +1,10 @@
 package waittest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -29,29 +31,46 @@ type SubmitScript struct {
 	Steps []SubmitStep `json:"steps,omitempty"`
 	// NoKeys makes a job of every submission, as a provider does that does not know the header Idempotency-Key.
 	NoKeys bool `json:"no_keys,omitempty"`
+	// Reports take the submissions whose body has one of these texts in its field "report", each by a script of its own, which
+	// has neither Reports nor Made. The others are taken by the fields above, or not at all where Job is left out.
+	Reports map[string]SubmitScript `json:"reports,omitempty"`
+	// Made are the jobs that there are already, so that a provider that comes back knows their keys. How they answer is said by
+	// ProviderScript.Jobs.
+	Made []Submission `json:"made,omitempty"`
 }
 
 // SubmitStep is the reaction to one submission.
 type SubmitStep struct {
 	// NoJob says that the submission makes no job, whatever is answered.
 	NoJob bool `json:"no_job,omitempty"`
-	// Answer is what happens to the request once the job is made. Status 0 is 202, with the job's id and its Location. Repeat
-	// counts here as well.
+	// Answer is what happens to the request once the job is made. Status 0 is 202, and 409 for a job whose id the submitter chose
+	// and that there was before; both with the job's id and its Location. Repeat counts here as well.
 	Answer Step `json:"answer,omitzero"`
 }
 
 // Submission is one job that was made, or asked for again.
 type Submission struct {
-	JobID string
-	// Key is what the header Idempotency-Key said.
-	Key string
+	JobID string `json:"job_id"`
+	// Key is what the header Idempotency-Key said, or the job_id that the submission's body chose.
+	Key string `json:"key,omitempty"`
+	// Report is the text in the field "report" of its body.
+	Report string `json:"report,omitempty"`
 	// Requests is how many submissions were answered with this job.
-	Requests int
+	Requests int `json:"requests"`
 }
 
 // Validate reports the first step that cannot be played.
 func (s SubmitScript) Validate() error {
-	if err := s.Job.Validate(); err != nil {
+	for _, report := range slices.Sorted(maps.Keys(s.Reports)) {
+		own := s.Reports[report]
+		if len(own.Reports)+len(own.Made) > 0 {
+			return fmt.Errorf("submit: report %q: it has reports or made of its own; write them beside it", report)
+		}
+		if err := own.Validate(); err != nil {
+			return fmt.Errorf("report %q: %w", report, err)
+		}
+	}
+	if err := s.Job.Validate(); err != nil && !s.forReportsAlone() {
 		return fmt.Errorf("submit: job: %w", err)
 	}
 	for i, step := range s.Steps {
@@ -62,11 +81,35 @@ func (s SubmitScript) Validate() error {
 	return nil
 }
 
-// submissions are what a provider was asked to make.
-type submissions struct {
+// forReportsAlone: without a job, what is not of one of the reports is answered 404.
+func (s SubmitScript) forReportsAlone() bool { return len(s.Reports) > 0 && len(s.Job.Steps) == 0 }
+
+// reactions are a script of submissions, and how far it has come.
+type reactions struct {
 	script SubmitScript
 	met    int // how many have met the first of the script's steps
-	made   []Submission
+}
+
+// submissions are what a provider was asked to make.
+type submissions struct {
+	reactions // to those that have none of their own
+	reports   map[string]*reactions
+	made      []Submission
+}
+
+func newSubmissions(script SubmitScript) *submissions {
+	s := &submissions{reactions: reactions{script: script}, reports: map[string]*reactions{}, made: slices.Clone(script.Made)}
+	for report, own := range script.Reports {
+		s.reports[report] = &reactions{script: own}
+	}
+	return s
+}
+
+func (s *submissions) of(report string) *reactions {
+	if own := s.reports[report]; own != nil {
+		return own
+	}
+	return &s.reactions
 }
 
 // TakeSubmissions has the provider take submissions by that script from now on. What was submitted before is forgotten.
@@ -76,7 +119,7 @@ func (p *Provider) TakeSubmissions(script SubmitScript) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.submitted = &submissions{script: script}
+	p.submitted = newSubmissions(script)
 	return nil
 }
 
@@ -98,50 +141,73 @@ func (p *Provider) SubmitRequests() []LogEntry {
 // errNoSubmissions is the answer of a provider that knows none.
 var errNoSubmissions = errors.New("no submissions")
 
-// submission takes one: what happens to its request, and which job it is about.
-func (p *Provider) submission(key string) (Step, string, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	taken := p.submitted
-	if taken == nil {
-		return Step{}, "", errNoSubmissions
+// wanted is what a submission says of itself.
+type wanted struct{ key, report, id string }
+
+func readWanted(header http.Header, body []byte) wanted {
+	var fields map[string]any
+	_ = json.Unmarshal(body, &fields) // what is no object says nothing
+	report, _ := fields["report"].(string)
+	id, _ := fields["job_id"].(string)
+	if id != "" {
+		return wanted{key: id, report: report, id: id}
 	}
-	step := taken.next()
-	if step.NoJob {
-		return step.Answer, "", nil
-	}
-	id := p.made(key)
-	answer := step.Answer
-	if answer.Status == 0 {
-		answer.Status = http.StatusAccepted
-	}
-	if answer.Status < 300 {
-		answer = answer.Header("Location", submitPath+"/"+id)
-	}
-	return answer, id, nil
+	return wanted{key: header.Get("Idempotency-Key"), report: report}
 }
 
-func (s *submissions) next() SubmitStep {
-	if len(s.script.Steps) == 0 {
+// submission takes one and notes what came of it: what happens to its request.
+func (p *Provider) submission(want wanted, entry *LogEntry) (Step, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.submitted == nil {
+		return Step{}, errNoSubmissions
+	}
+	by := p.submitted.of(want.report)
+	if by.script.forReportsAlone() {
+		return Step{}, errNoSubmissions
+	}
+	step := by.next()
+	if step.NoJob {
+		return step.Answer, nil
+	}
+	entry.Job, entry.Made = p.made(want, by.script)
+	answer := step.Answer
+	chosen := want.id != "" && !entry.Made
+	switch {
+	case answer.Status == 0 && chosen:
+		answer.Status = http.StatusConflict
+	case answer.Status == 0:
+		answer.Status = http.StatusAccepted
+	}
+	if answer.Status < 300 || chosen {
+		answer = answer.Header("Location", submitPath+"/"+entry.Job)
+	}
+	return answer, nil
+}
+
+func (r *reactions) next() SubmitStep {
+	if len(r.script.Steps) == 0 {
 		return SubmitStep{}
 	}
-	step := s.script.Steps[0]
-	if s.met++; s.met >= max(step.Answer.Repeat, 1) && len(s.script.Steps) > 1 {
-		s.script.Steps, s.met = s.script.Steps[1:], 0
+	step := r.script.Steps[0]
+	if r.met++; r.met >= max(step.Answer.Repeat, 1) && len(r.script.Steps) > 1 {
+		r.script.Steps, r.met = r.script.Steps[1:], 0
 	}
 	return step
 }
 
-// made is the job of a key, made now where there is none. The provider is locked.
-func (p *Provider) made(key string) string {
+// made is the job of a key, and whether it is made now because there was none. The provider is locked.
+func (p *Provider) made(want wanted, by SubmitScript) (id string, now bool) {
 	taken := p.submitted
-	known := slices.IndexFunc(taken.made, func(s Submission) bool { return key != "" && s.Key == key })
-	if known >= 0 && !taken.script.NoKeys {
+	known := slices.IndexFunc(taken.made, func(s Submission) bool { return want.key != "" && s.Key == want.key })
+	if known >= 0 && !by.NoKeys {
 		taken.made[known].Requests++
-		return taken.made[known].JobID
+		return taken.made[known].JobID, false
 	}
-	id := "exp_s" + strconv.Itoa(len(taken.made)+1) + "_" + strings.ReplaceAll(p.address[strings.LastIndexByte(p.address, ':')+1:], ":", "")
-	taken.made = append(taken.made, Submission{JobID: id, Key: key, Requests: 1})
-	p.jobs[id] = newJob(taken.script.Job)
-	return id
+	if id = want.id; id == "" {
+		id = "exp_s" + strconv.Itoa(len(taken.made)+1) + "_" + p.address[strings.LastIndexByte(p.address, ':')+1:]
+	}
+	taken.made = append(taken.made, Submission{JobID: id, Key: want.key, Report: want.report, Requests: 1})
+	p.jobs[id] = newJob(by.Job)
+	return id, true
 }

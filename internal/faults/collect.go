@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 
+	"github.com/jobwait/jobwait/internal/bed"
 	"github.com/jobwait/jobwait/internal/faults/check"
 	"github.com/jobwait/jobwait/waittest"
 	"github.com/jobwait/jobwait/wire"
@@ -37,19 +38,16 @@ func (r *run) check(ctx context.Context) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	report := r.newReport(runs, requests)
+	report := r.newReport(requests)
+	report.Violations = append(report.Violations, r.unplanned(runs, requests)...)
 	var fleet check.Fleet
 	var mu sync.Mutex
 	r.forEach(func(w Wait) {
-		seen, found, err := r.checkOne(ctx, w, runs[w.workflowID()], requests[w.Job])
+		seen := r.see(ctx, w, runs, requests)
 		mu.Lock()
 		defer mu.Unlock()
-		report.Violations = append(report.Violations, found...)
-		if len(found) > 0 {
-			err = errors.Join(err, r.keep(w.Job, seen))
-		}
-		report.add(count(seen), err)
-		fleet.Add(seen)
+		report.add(seen)
+		seen.join(&fleet)
 	})
 	if report.Holds = fleet.Holds(); !r.options.Upgrades() { // workers of before do not hold each other's waits back
 		report.Violations = append(report.Violations, fleet.Check()...)
@@ -86,7 +84,8 @@ func (r *run) listRuns(ctx context.Context) (map[string][]listed, error) {
 	var token []byte
 	for {
 		page, err := r.crew.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-			Query: `WorkflowType="` + wire.WorkflowAwaitJob + `"`, PageSize: 500, NextPageToken: token,
+			Query:    `WorkflowType IN ("` + wire.WorkflowAwaitJob + `", "` + wire.WorkflowSubmitAndAwait + `")`,
+			PageSize: 500, NextPageToken: token,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("faults: listing the runs: %w", err)
@@ -105,67 +104,163 @@ func (r *run) listRuns(ctx context.Context) (map[string][]listed, error) {
 	return runs, nil
 }
 
-// requests are the provider's log by job. The provider is stopped first, so that its log is whole.
-func (r *run) requests() (map[string][]check.Request, error) {
-	if err := r.crew.provider.stop(); err != nil {
-		return nil, err
-	}
-	all, err := readLog(r.crew.provider.logFile())
-	byJob := map[string][]check.Request{}
-	for _, request := range all {
-		byJob[request.Job] = append(byJob[request.Job], request)
-	}
-	return byJob, err
+// received is the provider's log: status and cancel requests by job, those to submit by the submission, and the jobs that each
+// has made.
+type received struct {
+	byJob, submits map[string][]check.Request
+	made           map[string][]string
 }
 
-// checkOne fetches what the witnesses say of a wait and checks it.
-func (r *run) checkOne(ctx context.Context, w Wait, runs []listed, requests []check.Request) (check.Wait, []check.Violation, error) {
-	seen := check.Wait{Spec: w.Spec, Results: []string{resultURL(w.Job)}, Requests: requests}
-	var replays []check.Violation
-	for _, listed := range runs {
-		one, err := r.fetch(ctx, w.workflowID(), listed.id)
-		if err != nil {
-			return seen, nil, err
+// requests reads the log. The provider is stopped first, so that it is whole.
+func (r *run) requests() (received, error) {
+	got := received{map[string][]check.Request{}, map[string][]check.Request{}, map[string][]string{}}
+	if err := r.crew.provider.stop(); err != nil {
+		return got, err
+	}
+	all, err := readLog(r.crew.provider.logFile())
+	for _, request := range all {
+		if request.Kind == string(waittest.KindSubmit) {
+			got.submits[request.Report] = append(got.submits[request.Report], request)
+		} else {
+			got.byJob[request.Job] = append(got.byJob[request.Job], request)
 		}
-		seen.Runs = append(seen.Runs, one)
+		if request.Made {
+			got.made[request.Report] = append(got.made[request.Report], request.Job)
+		}
+	}
+	return got, err
+}
+
+// unplanned are workflows that neither the plan nor a job that was made explains.
+func (r *run) unplanned(runs map[string][]listed, requests received) []check.Violation {
+	known := map[string]bool{}
+	for _, w := range r.plan.Waits {
+		known[w.workflowID()] = true
+		for _, job := range requests.made[w.Job] {
+			known[w.waitID(job)] = true
+		}
+	}
+	var found []check.Violation
+	for id := range runs {
+		if !known[id] {
+			found = append(found, check.Violation{Job: id, Rule: check.RuleOwner, Text: "a workflow that is nobody's"})
+		}
+	}
+	return found
+}
+
+// seen is what the witnesses say of a planned wait: a wait, or a submission and the waits that came of it.
+type seen struct {
+	waits      []check.Wait
+	submission *check.Submission
+	found      []check.Violation
+	err        error
+}
+
+func (s seen) join(fleet *check.Fleet) {
+	for _, wait := range s.waits {
+		fleet.Add(wait)
+	}
+	if s.submission != nil {
+		fleet.AddSubmission(*s.submission)
+	}
+}
+
+// see fetches what the witnesses say and checks it.
+func (r *run) see(ctx context.Context, w Wait, runs map[string][]listed, requests received) seen {
+	if w.Submit == nil {
+		return r.seeWait(ctx, w, w.Job, runs, requests)
+	}
+	var s seen
+	waits := map[string]check.Wait{}
+	for _, job := range requests.made[w.Job] {
+		waits[job] = check.Wait{}
+		if len(runs[w.waitID(job)]) > 0 {
+			of := r.seeWait(ctx, w, job, runs, requests)
+			s.waits, s.found, s.err = append(s.waits, of.waits...), append(s.found, of.found...), errors.Join(s.err, of.err)
+			waits[job] = of.waits[0]
+		}
+	}
+	submission, found, err := r.seeSubmission(ctx, w, waits, runs, requests)
+	s.submission, s.found, s.err = &submission, append(s.found, found...), errors.Join(s.err, err)
+	return s
+}
+
+// seeWait checks the wait for one job.
+func (r *run) seeWait(ctx context.Context, w Wait, job string, runs map[string][]listed, requests received) seen {
+	wait := check.Wait{Spec: w.Spec, Results: []string{resultURL(w.Job)}, Requests: requests.byJob[job], Keys: r.crew.trusted(w)}
+	found, err := r.fetchRuns(ctx, job, w.waitID(job), runs, &wait.Runs)
+	if err == nil && len(wait.Runs) > 0 {
+		err = started(wait.Runs[0], &wait.Spec)
+	}
+	if err != nil {
+		return seen{waits: []check.Wait{wait}, err: err}
+	}
+	found = append(found, wait.Check(time.Now())...)
+	return seen{waits: []check.Wait{wait}, found: found, err: r.keep(job, wait.Requests, wait.Runs, found)}
+}
+
+func (r *run) seeSubmission(
+	ctx context.Context, w Wait, waits map[string]check.Wait, runs map[string][]listed, requests received,
+) (check.Submission, []check.Violation, error) {
+	s := check.Submission{
+		Keyed: w.Spec.Provider != bed.ProviderPlain, Requests: requests.submits[w.Job], Waits: waits, Keys: r.crew.trusted(w),
+		Spec: wire.SubmitSpec{SubmissionID: w.Job},
+	}
+	found, err := r.fetchRuns(ctx, w.Job, w.workflowID(), runs, &s.Runs)
+	if err == nil && len(s.Runs) > 0 {
+		err = started(s.Runs[0], &s.Spec)
+	}
+	if err != nil {
+		return s, nil, err
+	}
+	found = append(found, s.Check(time.Now())...)
+	return s, found, r.keep(w.Job, s.Requests, s.Runs, found)
+}
+
+// fetchRuns fetches the runs of a workflow id and replays them strictly.
+func (r *run) fetchRuns(ctx context.Context, name, workflowID string, runs map[string][]listed, into *[]check.Run) ([]check.Violation, error) {
+	var replays []check.Violation
+	for _, listed := range runs[workflowID] {
+		one, err := r.fetch(ctx, workflowID, listed.id)
+		if err != nil {
+			return nil, err
+		}
+		*into = append(*into, one)
 		if r.options.SkipReplay {
 			continue
 		}
 		if err := waittest.ReplayStrictly(one.History, waittest.ReplayOptions{}); err != nil {
-			replays = append(replays, check.Violation{Job: w.Job, Rule: RuleReplay, Text: "run " + listed.id + ": " + err.Error()})
+			replays = append(replays, check.Violation{Job: name, Rule: RuleReplay, Text: "run " + listed.id + ": " + err.Error()})
 		}
 	}
-	if len(seen.Runs) > 0 {
-		var err error
-		if seen.Spec, err = started(seen.Runs[0]); err != nil {
-			return seen, nil, err
-		}
-	}
-	return seen, append(seen.Check(time.Now()), replays...), nil
+	return replays, nil
 }
 
-// keep writes down what the witnesses say of a wait that has broken a rule: the histories as they are recorded for replay, the
-// audits and the provider's log.
-func (r *run) keep(job string, seen check.Wait) error {
-	dir := filepath.Join(r.options.Dir, "broken", job)
+// keep writes down what the witnesses say where a rule was broken: the histories as they are recorded for replay, the audits and the
+// provider's log.
+func (r *run) keep(name string, requests []check.Request, runs []check.Run, found []check.Violation) error {
+	if len(found) == 0 {
+		return nil
+	}
+	dir := filepath.Join(r.options.Dir, "broken", name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	errs := []error{writeJSON(filepath.Join(dir, "requests.json"), seen.Requests)}
-	for n, run := range seen.Runs {
-		name := filepath.Join(dir, fmt.Sprintf("run%d", n+1))
+	errs := []error{writeJSON(filepath.Join(dir, "requests.json"), requests)}
+	for n, run := range runs {
+		file := filepath.Join(dir, fmt.Sprintf("run%d", n+1))
 		var history bytes.Buffer
 		errs = append(errs, waittest.WriteHistory(&history, run.History),
-			os.WriteFile(name+".json", history.Bytes(), 0o600), writeJSON(name+"-audit.json", run.Audit))
+			os.WriteFile(file+".json", history.Bytes(), 0o600), writeJSON(file+"-audit.json", run.Audit))
 	}
 	return errors.Join(errs...)
 }
 
-// started is the spec that a wait was started with: of several attempts, the one that came through.
-func started(run check.Run) (wire.Spec, error) {
+// started reads the spec that a workflow was started with: of several attempts, the one that came through.
+func started(run check.Run, into any) error {
 	input := run.History.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetInput().GetPayloads()
-	var spec wire.Spec
-	return spec, json.Unmarshal(input[0].GetData(), &spec)
+	return json.Unmarshal(input[0].GetData(), into)
 }
 
 // fetch reads a run's history and its audit. A worker that has just started may take a moment to answer the query. A wait that

@@ -16,7 +16,10 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 
+	"github.com/jobwait/jobwait/internal/bed"
 	"github.com/jobwait/jobwait/internal/child"
+	"github.com/jobwait/jobwait/signing"
+	"github.com/jobwait/jobwait/wire"
 )
 
 // crew is every process of a run.
@@ -26,6 +29,7 @@ type crew struct {
 	temporal backend
 	provider *provider
 	client   client.Client
+	keys     map[string]signing.PrivateKey // by whom they sign for
 
 	workers []*child.Process // by place; nil: nobody
 	builds  []Build          // by place, of the last worker there
@@ -35,7 +39,7 @@ type crew struct {
 
 // newCrew starts the server and the provider, and as many workers as are wanted.
 func newCrew(ctx context.Context, options Options, plan Plan, binaries Binaries) (*crew, error) {
-	c := &crew{binaries: binaries, options: options, workers: make([]*child.Process, options.Workers), builds: make([]Build, options.Workers)}
+	c := &crew{binaries: binaries, options: options, workers: make([]*child.Process, options.places()), builds: make([]Build, options.places())}
 	if err := c.begin(ctx, plan); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
@@ -49,7 +53,7 @@ func (c *crew) begin(ctx context.Context, plan Plan) error {
 	if err := c.startServer(ctx); err != nil {
 		return err
 	}
-	if err := c.writeCredentials(plan); err != nil {
+	if err := c.writeFiles(plan); err != nil {
 		return err
 	}
 	var err error
@@ -78,7 +82,7 @@ func (c *crew) startProvider(plan Plan) error {
 	if err != nil {
 		return err
 	}
-	c.provider = &provider{binary: c.binaries.Provider, address: address, dir: c.options.Dir, jobs: plan.scripts(), log: out}
+	c.provider = &provider{binary: c.binaries.Provider, address: address, dir: c.options.Dir, jobs: plan.scripts(), reports: plan.reports(), log: out}
 	return c.provider.start()
 }
 
@@ -102,14 +106,56 @@ func (c *crew) writeCredentials(plan Plan) error {
 	for _, name := range plan.credentials() {
 		fmt.Fprintf(&text, "  %s: {version: \"1\", env: FAULTS_KEY, origins: [\"http://%s\"]}\n", name, c.provider.address)
 	}
-	return os.WriteFile(c.credentials(), []byte(text.String()), 0o600)
+	return os.WriteFile(c.file("credentials.yaml"), []byte(text.String()), 0o600)
 }
 
-func (c *crew) credentials() string { return filepath.Join(c.options.Dir, "credentials.yaml") }
+// writeFiles writes what the workers read.
+func (c *crew) writeFiles(plan Plan) error {
+	if err := os.MkdirAll(c.file("tables"), 0o700); err != nil {
+		return err
+	}
+	return errors.Join(c.writeCredentials(plan), bed.WriteTables(c.file("tables")), c.writeKeys())
+}
+
+// writeKeys makes a key for each of the people, or takes those that a run has left, and has them trusted.
+func (c *crew) writeKeys() error {
+	c.keys = map[string]signing.PrivateKey{}
+	text := "keys:\n"
+	for _, who := range []string{ana, ben} {
+		file := c.file(who + ".key")
+		key, err := signing.ReadFile(file)
+		if errors.Is(err, os.ErrNotExist) {
+			if key, err = signing.New(strings.TrimSuffix(who, "@example.com"), who); err == nil {
+				err = key.WriteFile(file)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		c.keys[who] = key
+		public := key.Public()
+		text += fmt.Sprintf("  %s: {public_key: %q, decided_by: %q}\n", public.KeyID, public.PublicKey, public.DecidedBy)
+	}
+	return os.WriteFile(c.file("keys.yaml"), []byte(text), 0o600)
+}
+
+// trusted are the keys of which one must have signed a decision on a wait.
+func (c *crew) trusted(w Wait) []wire.DecisionKey {
+	if !w.Signed {
+		return nil
+	}
+	var keys []wire.DecisionKey
+	for _, key := range c.keys {
+		keys = append(keys, key.Public())
+	}
+	return keys
+}
+
+func (c *crew) file(name string) string { return filepath.Join(c.options.Dir, name) }
 
 func (c *crew) logFile(name string) (io.Writer, error) {
 	if !filepath.IsAbs(name) {
-		name = filepath.Join(c.options.Dir, name)
+		name = c.file(name)
 	}
 	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil {
@@ -123,6 +169,9 @@ const stopTimeout = 8 * time.Second
 
 func workerName(worker int) string { return "worker-" + strconv.Itoa(worker+1) }
 
+// signedQueue is where the waits are whose decisions must be signed.
+const signedQueue = "jobwait-signed"
+
 // startWorker starts a worker in a place that is free.
 func (c *crew) startWorker(as Fault) error {
 	if c.worker(as.Worker) != nil {
@@ -132,7 +181,12 @@ func (c *crew) startWorker(as Fault) error {
 	if err != nil {
 		return err
 	}
-	args := []string{"--demo", "--credentials", c.credentials(), "--stop-timeout", stopTimeout.String(), "--log-level", "warn"}
+	args := []string{
+		"--demo", "--tables", c.file("tables"), "--credentials", c.file("credentials.yaml"), "--stop-timeout", stopTimeout.String(), "--log-level", "warn",
+	}
+	if as.Worker == c.options.signedPlace() {
+		args = append(args, "--task-queue", signedQueue, "--decision-keys", c.file("keys.yaml"))
+	}
 	hostPort, namespace := c.temporal.address()
 	started, err := child.Start(child.Command{
 		Path: c.binaries.Workers[as.Build], Args: args, Log: out,

@@ -92,7 +92,7 @@ type faultDraw struct {
 }
 
 func (d *faultDraw) one(at time.Duration) {
-	worker := d.IntN(d.options.Workers)
+	worker := d.IntN(d.options.places())
 	switch n := d.IntN(100); {
 	case n < 35:
 		d.worker(at, worker, KillWorker, between(d.Rand, 0, 6*time.Second))
@@ -101,7 +101,7 @@ func (d *faultDraw) one(at time.Duration) {
 	case n < 70:
 		d.freeze(at, worker)
 	case n < 73:
-		for each := range d.options.Workers {
+		for each := range d.options.places() {
 			d.worker(at, each, KillWorker, between(d.Rand, 5*time.Second, 12*time.Second))
 		}
 	case n < 81:

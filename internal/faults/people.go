@@ -13,12 +13,14 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/jobwait/jobwait"
 	"github.com/jobwait/jobwait/wire"
 )
 
 // people answer escalations as the plan says. They look who asks in the list of waits, as people do.
 type people struct {
 	client client.Client
+	crew   *crew
 	waits  map[string]Wait // by workflow id
 	// grant is how much time an extension gives.
 	grant time.Duration
@@ -34,8 +36,8 @@ type people struct {
 	counts map[string]int
 }
 
-func newPeople(c client.Client, plan Plan, options Options) *people {
-	p := &people{client: c, grant: min(45*time.Second, options.For/2), waits: map[string]Wait{}, said: map[string]int{}, settled: map[string]bool{}, asked: map[string]time.Time{}, counts: map[string]int{}}
+func newPeople(c *crew, plan Plan, options Options) *people {
+	p := &people{client: c.client, crew: c, grant: min(45*time.Second, options.For/2), waits: map[string]Wait{}, said: map[string]int{}, settled: map[string]bool{}, asked: map[string]time.Time{}, counts: map[string]int{}}
 	for _, w := range plan.Waits {
 		p.waits[w.workflowID()] = w
 	}
@@ -108,26 +110,37 @@ func (p *people) lets(workflowID string) bool {
 func (p *people) answer(ctx context.Context, workflowID string) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	value, err := p.client.QueryWorkflow(ctx, workflowID, "", wire.QueryEscalation)
-	if err != nil {
+	view, err := p.view(ctx, workflowID)
+	if err != nil || view.Escalation == nil || p.lets(view.Escalation.ID) {
 		return
 	}
-	var open *wire.EscalationView
-	if err := value.Get(&open); err != nil || open == nil || p.lets(open.ID) {
-		return
-	}
-	answer, n := p.choose(workflowID, *open)
+	open := *view.Escalation
+	answer, n := p.choose(workflowID, open)
 	if answer.Kind == "" {
 		p.settle(workflowID, "lapse")
 		return
 	}
-	decision := p.decide(answer.Kind, *open, n)
-	if p.send(ctx, workflowID, decision, answer) == nil {
-		p.settle(open.ID, string(answer.Kind))
+	decision := p.decide(answer.Kind, open, n)
+	if decision.Kind == wire.DecisionAttach {
+		if decision, err = p.find(ctx, workflowID, decision); err != nil {
+			return
+		}
+	}
+	if p.send(ctx, workflowID, view.Signing, decision, answer) == nil {
+		p.settle(open.ID, string(decision.Kind))
 		p.mu.Lock()
 		p.said[workflowID] = n + 1
 		p.mu.Unlock()
 	}
+}
+
+func (p *people) view(ctx context.Context, workflowID string) (wire.OperationView, error) {
+	var view wire.OperationView
+	value, err := p.client.QueryWorkflow(ctx, workflowID, "", wire.QueryOperation)
+	if err != nil {
+		return view, err
+	}
+	return view, value.Get(&view)
 }
 
 func (p *people) settle(what, kind string) {
@@ -137,25 +150,75 @@ func (p *people) settle(what, kind string) {
 	p.counts[kind]++
 }
 
+func (p *people) count(what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.counts[what]++
+}
+
+// answersOf are what is said to a wait's questions. The wait of a submitted job is in no plan.
+func (p *people) answersOf(workflowID string) []Answer {
+	if w, planned := p.waits[workflowID]; planned {
+		return w.Answers
+	}
+	return []Answer{{Kind: wire.DecisionExtend}, {Kind: wire.DecisionAcceptResult, BySignal: true}, {Kind: wire.DecisionClose}}
+}
+
 // choose is what is said to the nth question of a wait: what the plan has, or close where that is not offered.
 func (p *people) choose(workflowID string, open wire.EscalationView) (Answer, int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.said[workflowID]
-	answers := p.waits[workflowID].Answers
+	answers := p.answersOf(workflowID)
 	answer := answers[min(n, len(answers)-1)]
-	offered := slices.ContainsFunc(open.Options, func(o wire.Option) bool { return o.Kind == answer.Kind })
-	if p.last || answer.Kind != "" && !offered {
+	if p.last || answer.Kind != "" && !offers(open, answer.Kind) {
 		answer.Kind = wire.DecisionClose
 	}
 	return answer, n
+}
+
+func offers(open wire.EscalationView, kind wire.DecisionKind) bool {
+	return slices.ContainsFunc(open.Options, func(o wire.Option) bool { return o.Kind == kind })
+}
+
+// find looks for a job at the provider before it is attached, as somebody does who may not have it made twice. Where there is none
+// it is submitted again. Somebody else may wait for it already.
+func (p *people) find(ctx context.Context, workflowID string, decision wire.Decision) (wire.Decision, error) {
+	w := p.waits[workflowID]
+	jobs, err := p.crew.provider.list(ctx, w.Job)
+	if err != nil {
+		return decision, err
+	}
+	if len(jobs) == 0 {
+		decision.Kind = wire.DecisionResubmit
+		decision.DecisionID += "/" + string(decision.Kind)
+		return decision, nil
+	}
+	job := jobs[len(jobs)-1].JobID
+	decision.ProviderJobID, decision.StatusURL = job, p.crew.provider.statusURL(job)
+	if w.Submit.Owned {
+		return decision, p.own(ctx, w, job)
+	}
+	return decision, nil
+}
+
+// own is somebody else who waits for a submitted job.
+func (p *people) own(ctx context.Context, w Wait, job string) error {
+	spec := w.Spec
+	spec.OperationID, spec.ProviderJobID, spec.StatusURL = "own-"+w.Job, job, p.crew.provider.statusURL(job)
+	spec.DeadlineAt = time.Now().UTC().Truncate(time.Millisecond).Add(w.Life)
+	_, err := jobwait.Start(ctx, p.client, spec, w.start())
+	if errors.As(err, new(*jobwait.AlreadyOwnedError)) {
+		return nil
+	}
+	return err
 }
 
 // decide writes an answer out. An extension gives some of everything, as far as it is offered.
 func (p *people) decide(kind wire.DecisionKind, open wire.EscalationView, n int) wire.Decision {
 	d := wire.Decision{
 		Kind: kind, DecisionID: fmt.Sprintf("%s/%s/%d", open.ID, kind, n), EscalationID: open.ID,
-		DecidedBy: "ana@example.com", Comment: "said in a run with faults",
+		DecidedBy: ana, Comment: "said in a run with faults",
 	}
 	i := slices.IndexFunc(open.Options, func(o wire.Option) bool { return o.Kind == kind })
 	if i < 0 {
@@ -173,8 +236,18 @@ func (p *people) decide(kind wire.DecisionKind, open wire.EscalationView, n int)
 	return d
 }
 
-// send delivers a decision. A refusal is an answer too: the question is settled, by this decision or another.
-func (p *people) send(ctx context.Context, workflowID string, decision wire.Decision, how Answer) error {
+// send delivers a decision. A refusal is an answer too: the question is settled, by this decision or another. Where decisions must
+// be signed, somebody tries without before.
+func (p *people) send(ctx context.Context, workflowID string, signing *wire.SigningView, decision wire.Decision, how Answer) error {
+	if signing != nil {
+		if err := p.forge(ctx, workflowID, decision); err != nil {
+			return err
+		}
+		var err error
+		if decision, err = p.crew.keys[decision.DecidedBy].Sign(decision); err != nil {
+			return err
+		}
+	}
 	times := 1
 	if how.Twice {
 		times = 2
@@ -187,15 +260,36 @@ func (p *people) send(ctx context.Context, workflowID string, decision wire.Deci
 	return nil
 }
 
+// forge sends a decision that nobody has signed, or that was changed after it was signed.
+func (p *people) forge(ctx context.Context, workflowID string, decision wire.Decision) error {
+	what := "unsigned"
+	if len(decision.DecisionID)%2 == 0 {
+		what = "changed"
+		signed, err := p.crew.keys[decision.DecidedBy].Sign(decision)
+		if err != nil {
+			return err
+		}
+		decision = signed
+	}
+	decision.DecisionID += "/" + what
+	p.count(what)
+	return p.sendOnce(ctx, workflowID, decision, true)
+}
+
 func (p *people) sendOnce(ctx context.Context, workflowID string, decision wire.Decision, bySignal bool) error {
 	if bySignal {
 		return p.client.SignalWorkflow(ctx, workflowID, "", wire.SignalDecide, decision)
 	}
+	return p.update(ctx, workflowID, wire.UpdateDecide, decision, nil)
+}
+
+// update sends an update and reads its answer. A refusal is one, and leaves the reply as it is.
+func (p *people) update(ctx context.Context, workflowID, name string, with, reply any) error {
 	handle, err := p.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: workflowID, UpdateName: wire.UpdateDecide, Args: []any{decision}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		WorkflowID: workflowID, UpdateName: name, Args: []any{with}, WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	if err == nil {
-		err = handle.Get(ctx, nil)
+		err = handle.Get(ctx, reply)
 	}
 	if refused(err) {
 		return nil
@@ -205,13 +299,69 @@ func (p *people) sendOnce(ctx context.Context, workflowID string, decision wire.
 
 func refused(err error) bool {
 	var application *temporal.ApplicationError
-	return errors.As(err, &application) && application.Type() == wire.ErrorDecisionRefused
+	return errors.As(err, &application) &&
+		(application.Type() == wire.ErrorDecisionRefused || application.Type() == wire.ErrorRequestRefused)
 }
+
+// The people. Each has a key.
+const (
+	ana = "ana@example.com"
+	ben = "ben@example.com"
+)
 
 // cancelJob is a person who has the job cancelled while it is polled.
 func (p *people) cancelJob(ctx context.Context, w Wait) error {
 	decision := wire.Decision{
-		Kind: wire.DecisionCancel, DecisionID: "cancel-" + w.Job, DecidedBy: "ben@example.com", Comment: "no longer wanted",
+		Kind: wire.DecisionCancel, DecisionID: "cancel-" + w.Job, DecidedBy: ben, Comment: "no longer wanted",
 	}
-	return p.sendOnce(ctx, w.workflowID(), decision, strings.HasSuffix(w.Job, "1"))
+	signing, err := p.signing(ctx, w)
+	if err != nil {
+		return err
+	}
+	if signing != nil {
+		decision.EscalationID = signing.WaitID
+	}
+	return p.send(ctx, w.workflowID(), signing, decision, Answer{BySignal: strings.HasSuffix(w.Job, "1")})
+}
+
+// signing is what a signature needs to know of a wait that wants one. One that has not begun does not say it yet.
+func (p *people) signing(ctx context.Context, w Wait) (*wire.SigningView, error) {
+	if !w.Signed {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	view, err := p.view(ctx, w.workflowID())
+	if err == nil && view.Signing == nil {
+		err = errors.New("faults: the wait does not say how decisions are signed")
+	}
+	return view.Signing, err
+}
+
+// nudge is somebody who says that the job may have changed.
+func (p *people) nudge(ctx context.Context, w Wait) error {
+	p.count("nudge")
+	return p.client.SignalWorkflow(ctx, w.workflowID(), "", wire.SignalNudge, wire.Nudge{Source: "a run with faults"})
+}
+
+// propose is a program that asks for more, and a person who answers. Whether it is still time for that, the wait knows.
+func (p *people) propose(ctx context.Context, w Wait) error {
+	request := wire.ExtensionRequest{
+		RequestID: "more-" + w.Job, RequestedBy: "a program", Seconds: 20, StatusRequests: 3, ExpectedEffect: "it ends",
+	}
+	var reply wire.ExtensionReply
+	if err := p.update(ctx, w.workflowID(), wire.UpdateRequestExtension, request, &reply); err != nil || reply.ProposalID == "" {
+		return err
+	}
+	decision := wire.Decision{
+		Kind: wire.DecisionRefuse, DecisionID: "answer-" + w.Job, EscalationID: reply.ProposalID, DecidedBy: ana, Comment: "no more of it",
+	}
+	if w.Granted {
+		decision.Kind, decision.Comment = wire.DecisionExtend, "a little more"
+		decision.Seconds, decision.StatusRequests = request.Seconds, request.StatusRequests
+	}
+	signing, err := p.signing(ctx, w)
+	if err != nil {
+		return err
+	}
+	p.count("proposal: " + string(decision.Kind))
+	return p.send(ctx, w.workflowID(), signing, decision, Answer{})
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/jobwait/jobwait/internal/bed"
 	"github.com/jobwait/jobwait/internal/devserver"
 	"github.com/jobwait/jobwait/waittest"
 	"github.com/jobwait/jobwait/wire"
@@ -19,7 +20,8 @@ type Options struct {
 	Waits int
 	// For is how long faults happen; starting, settling and checking come on top.
 	For time.Duration
-	// Workers is how many worker processes there are, while none is down.
+	// Workers is how many worker processes there are, while none is down, beside the one that takes the waits whose decisions must
+	// be signed.
 	Workers int
 	// Settle is how long the last waits may take to end once nothing fails any more. Default 3 minutes.
 	Settle time.Duration
@@ -62,6 +64,11 @@ func (o Options) Validate() error {
 	return nil
 }
 
+// signedPlace is the place of the worker that takes signed decisions only; the others come before it.
+func (o Options) signedPlace() int { return o.Workers }
+
+func (o Options) places() int { return o.Workers + 1 }
+
 // Upgrades reports whether the old workers are of another code than the new ones.
 func (o Options) Upgrades() bool { return o.OldRevision != "" }
 
@@ -79,13 +86,31 @@ type Wait struct {
 	Script      waittest.JobScript
 	// Spec lacks what only the run knows: times and the status URL.
 	Spec wire.Spec
+	// Submit is how the job is submitted first, and its wait begun by that; nil: the job is there.
+	Submit *Submit
+	// Signed has the wait taken by the worker that wants decisions signed.
+	Signed bool
 	// Answers are what a person says to the escalations in turn; the last repeats. An answer that is not offered becomes close.
 	Answers []Answer
 	// Cancel and Stop are when somebody cancels the job or stops the waiting; Rival is when a second caller tries to start a
-	// wait for the job. All count from the start of the wait; 0: never.
-	Cancel, Stop, Rival time.Duration
+	// wait for the job, or to submit it; Propose is when a program asks for more, which is granted or refused; Nudges are when
+	// somebody says that the job may have changed. All count from the start of the wait; 0: never.
+	Cancel, Stop, Rival, Propose time.Duration
+	Granted                      bool
+	Nudges                       []time.Duration
 
 	polls int // about how often a job says that it is running before something happens
+}
+
+// Submit is a submission of which a wait comes.
+type Submit struct {
+	// Steps are what happens to its requests at the provider.
+	Steps []waittest.SubmitStep
+	// MaxRequests is how many may be sent; OfferResubmit has people asked when the job has failed.
+	MaxRequests   int
+	OfferResubmit bool
+	// Owned has somebody else wait for the job before a person attaches it.
+	Owned bool
 }
 
 // Answer is what a person says to an escalation.
@@ -113,26 +138,61 @@ func NewPlan(options Options) Plan {
 	return plan
 }
 
+// submitted is of how many waits one begins with a submission.
+const submitted = 4
+
 // drawWait takes the kinds in turn, so that every kind is in a small run as well.
 func drawWait(r *rand.Rand, n int, length time.Duration) Wait {
-	kind := kinds[n%len(kinds)]
 	w := Wait{
-		Job: fmt.Sprintf("job-%04d", n+1), Kind: kind.name, polls: 4 + int(length/(5*time.Minute)),
+		Job: fmt.Sprintf("job-%04d", n+1), polls: 4 + int(length/(5*time.Minute)),
 		Start: time.Duration(r.Float64() * 0.6 * float64(length)),
 		Life:  between(r, min(25*time.Second, length*3/4), min(length*3/10+10*time.Second, 5*time.Minute)),
 	}
 	w.Spec = drawSpec(r, w.Job, length)
-	for range 3 {
-		w.Answers = append(w.Answers, drawAnswer(r))
+	kind := kinds[(n-(n+1)/submitted)%len(kinds)]
+	if n%submitted == submitted-1 {
+		kind = w.drawSubmit(r, n/submitted)
+	} else {
+		w.drawPeople(r)
 	}
+	w.Kind = kind.name
 	if !kind.shares {
 		w.Spec.CredentialRef = "demo-" + w.Job
 	}
 	kind.draw(r, &w)
+	w.Signed = r.IntN(4) == 0
 	if r.IntN(10) == 0 {
 		w.Rival = between(r, time.Second, w.Life)
 	}
 	return w
+}
+
+// drawSubmit has the providers take turns as well, each time with another kind.
+func (w *Wait) drawSubmit(r *rand.Rand, n int) kind {
+	w.Spec.Provider = []string{"demo-export", bed.ProviderPlain, bed.ProviderNamed}[(n+n/len(submitKinds))%3]
+	w.Submit = &Submit{MaxRequests: 3 + r.IntN(6), Owned: r.IntN(4) == 0}
+	for range 3 {
+		kind := []wire.DecisionKind{
+			wire.DecisionAttach, wire.DecisionAttach, wire.DecisionAttach, wire.DecisionResubmit, wire.DecisionExtend, wire.DecisionClose, "",
+		}[r.IntN(7)]
+		w.Answers = append(w.Answers, Answer{Kind: kind, BySignal: r.IntN(3) == 0, Twice: r.IntN(5) == 0})
+	}
+	return submitKinds[n%len(submitKinds)]
+}
+
+// drawPeople draws who answers a wait's questions, hurries it and asks for more.
+func (w *Wait) drawPeople(r *rand.Rand) {
+	for range 3 {
+		w.Answers = append(w.Answers, drawAnswer(r))
+	}
+	if r.IntN(3) == 0 {
+		for range 1 + r.IntN(4) {
+			w.Nudges = append(w.Nudges, between(r, time.Second, w.Life))
+		}
+	}
+	if r.IntN(5) == 0 {
+		w.Propose, w.Granted = between(r, time.Second, w.Life/2), r.IntN(2) == 0
+	}
 }
 
 // drawSpec draws a patient spec, and one that hurries for a run that is over soon.

@@ -1,15 +1,18 @@
 package faults
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -25,13 +28,18 @@ const providerKey = "faults-key"
 type provider struct {
 	binary, address, dir string
 	jobs                 map[string]waittest.JobScript
+	reports              map[string]waittest.SubmitScript // by submission id, which stands in the bodies
 	log                  io.Writer
 	running              *child.Process
 }
 
 func (p *provider) logFile() string { return filepath.Join(p.dir, "provider.jsonl") }
 
-func (p *provider) statusURL(job string) string { return "http://" + p.address + "/exports/" + job }
+func (p *provider) statusURL(job string) string { return p.url("/exports/" + job) }
+
+func (p *provider) url(path string) string { return "http://" + p.address + path }
+
+func (p *provider) port() string { return p.address[strings.LastIndexByte(p.address, ':')+1:] }
 
 // start lets every job go on where the log says that it was. The scripts are a file and not put one by one: a provider that
 // comes back must know its jobs from its first request on.
@@ -41,7 +49,7 @@ func (p *provider) start() error {
 		return err
 	}
 	file := filepath.Join(p.dir, "jobs.json")
-	if err := writeJSON(file, waittest.ProviderScript{Jobs: remaining(p.jobs, requests)}); err != nil {
+	if err := writeJSON(file, p.script(requests)); err != nil {
 		return err
 	}
 	args := []string{"--addr", p.address, "--key-env", "FAULTS_KEY", "--script", file, "--log", p.logFile()}
@@ -52,9 +60,68 @@ func (p *provider) start() error {
 	return p.awaitReady()
 }
 
+// script is what is left to answer after these requests.
+func (p *provider) script(requests []check.Request) waittest.ProviderScript {
+	script := waittest.ProviderScript{Jobs: remaining(withMade(p.jobs, p.reports, requests), requests)}
+	if len(p.reports) > 0 {
+		script.Submit = &waittest.SubmitScript{Reports: untaken(p.reports, requests), Made: made(requests)}
+	}
+	return script
+}
+
+// made are the jobs that these requests have made.
+func made(requests []check.Request) []waittest.Submission {
+	var jobs []waittest.Submission
+	for _, request := range requests {
+		if i := slices.IndexFunc(jobs, func(s waittest.Submission) bool { return s.JobID == request.Job }); request.Made {
+			jobs = append(jobs, waittest.Submission{JobID: request.Job, Key: request.IdempotencyKey, Report: request.Report, Requests: 1})
+		} else if i >= 0 && request.Kind == string(waittest.KindSubmit) {
+			jobs[i].Requests++
+		}
+	}
+	return jobs
+}
+
+// withMade are the jobs of a provider with those that these requests have made.
+func withMade(jobs map[string]waittest.JobScript, reports map[string]waittest.SubmitScript, requests []check.Request) map[string]waittest.JobScript {
+	all := maps.Clone(jobs)
+	for _, job := range made(requests) {
+		all[job.JobID] = reports[job.Report].Job
+	}
+	return all
+}
+
+// untaken takes the steps off that these requests have met; the last one stays for ever.
+func untaken(reports map[string]waittest.SubmitScript, requests []check.Request) map[string]waittest.SubmitScript {
+	left := maps.Clone(reports)
+	for _, request := range requests {
+		if script := left[request.Report]; request.Kind == string(waittest.KindSubmit) && len(script.Steps) > 1 {
+			script.Steps = script.Steps[1:]
+			left[request.Report] = script
+		}
+	}
+	return left
+}
+
+// list asks the provider which jobs there are for a submission, as a person would who looks for one.
+func (p *provider) list(ctx context.Context, report string) ([]waittest.Submission, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url("/_submissions"), http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	var all []waittest.Submission
+	err = json.NewDecoder(answer.Body).Decode(&all)
+	return slices.DeleteFunc(all, func(s waittest.Submission) bool { return s.Report != report }), err
+}
+
 func (p *provider) awaitReady() error {
 	for range 200 {
-		answer, err := http.Get("http://" + p.address + "/_health") //nolint:noctx // a local process that answers or is not there
+		answer, err := http.Get(p.url("/_health")) //nolint:noctx // a local process that answers or is not there
 		if err == nil {
 			return answer.Body.Close()
 		}

@@ -22,40 +22,38 @@ type Report struct {
 	Took       time.Duration
 	Violations []check.Violation
 
-	// Waits, Runs and Events are what was checked; Requests and Cancels are the provider's.
-	Waits, Runs, Events, Requests, Cancels int
+	// Waits, Submissions, Runs and Events are what was checked, the waits that came of submissions included; Requests, Cancels,
+	// Submits and the Made jobs are the provider's.
+	Waits, Submissions, Runs, Events, Requests, Cancels, Submits, Made int
 	// Lost are requests whose answer did not come through; Refused are second callers that were turned away.
 	Lost, Refused int
 	// Holds are answers that kept other waits away; HeldBack are requests that were held back for them.
 	Holds, HeldBack int
-	// Outcomes by status, Faults by action, Decisions by kind.
-	Outcomes, Faults, Decisions map[string]int
+	// Outcomes of waits and Submitted of submissions by status, Faults by action, People by what they said.
+	Outcomes, Submitted, Faults, People map[string]int
 
 	failure error
 }
 
-// checked is what one wait adds to a report.
-type checked struct {
-	runs, events, lost, heldBack int
-	outcome                      string
-}
-
-func (r *run) newReport(runs map[string][]listed, requests map[string][]check.Request) Report {
+func (r *run) newReport(requests received) Report {
 	report := Report{
 		Options: r.options, Took: time.Since(r.began), Refused: r.refuse, Violations: r.rivals,
-		Outcomes: map[string]int{}, Faults: map[string]int{}, Decisions: maps.Clone(r.people.counts),
+		Outcomes: map[string]int{}, Submitted: map[string]int{}, Faults: map[string]int{}, People: maps.Clone(r.people.counts),
 	}
 	for action, n := range r.done {
 		report.Faults[string(action)] = n
 	}
-	for _, of := range requests {
+	for _, of := range requests.byJob {
 		for _, request := range of {
 			report.Requests += one(request.Kind == "status")
 			report.Cancels += one(request.Kind == "cancel")
 		}
 	}
-	if extra := len(runs) - len(r.plan.Waits); extra > 0 {
-		report.Violations = append(report.Violations, check.Violation{Rule: check.RuleOwner, Text: fmt.Sprintf("%d workflow ids too many", extra)})
+	for _, of := range requests.submits {
+		report.Submits += len(of)
+	}
+	for _, of := range requests.made {
+		report.Made += len(of)
 	}
 	return report
 }
@@ -67,34 +65,35 @@ func one(yes bool) int {
 	return 0
 }
 
-func (r *Report) add(c checked, err error) {
-	r.Waits++
-	r.Runs += c.runs
-	r.Events += c.events
-	r.Lost += c.lost
-	r.HeldBack += c.heldBack
-	r.Outcomes[c.outcome]++
-	r.failure = errors.Join(r.failure, err)
+func (r *Report) add(s seen) {
+	r.Violations = append(r.Violations, s.found...)
+	r.failure = errors.Join(r.failure, s.err)
+	for _, wait := range s.waits {
+		r.Waits++
+		r.Outcomes[r.read(wait.Runs)]++
+	}
+	if s.submission != nil {
+		r.Submissions++
+		r.Submitted[r.read(s.submission.Runs)]++
+	}
 }
 
-// count reads off a wait what a report counts.
-func count(w check.Wait) checked {
-	c := checked{runs: len(w.Runs), outcome: "open"}
-	for _, run := range w.Runs {
-		c.events += len(run.History.GetEvents())
+// read reads off histories what a report counts, and returns how they ended.
+func (r *Report) read(runs []check.Run) (outcome string) {
+	outcome = "open"
+	r.Runs += len(runs)
+	for _, run := range runs {
+		r.Events += len(run.History.GetEvents())
 		for _, event := range run.History.GetEvents() {
-			if event.GetActivityTaskStartedEventAttributes().GetLastFailure().GetApplicationFailureInfo().GetType() == wire.ErrorHeldBack {
-				c.heldBack++
-			}
-			if event.GetEventType() == enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT {
-				c.lost++
-			}
+			held := event.GetActivityTaskStartedEventAttributes().GetLastFailure().GetApplicationFailureInfo().GetType() == wire.ErrorHeldBack
+			r.HeldBack += one(held)
+			r.Lost += one(event.GetEventType() == enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT)
 			if done := event.GetWorkflowExecutionCompletedEventAttributes(); done != nil {
-				c.outcome = status(done.GetResult().GetPayloads()[0].GetData())
+				outcome = status(done.GetResult().GetPayloads()[0].GetData())
 			}
 		}
 	}
-	return c
+	return outcome
 }
 
 func status(data []byte) string {
@@ -111,13 +110,15 @@ func (r Report) Write(to io.Writer) {
 		_, _ = fmt.Fprintf(to, "%-16s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	line("seed", "%d", r.Options.Seed)
-	line("waits", "%d in %d runs, %d events; faults for %s with %d workers, %s in all",
-		r.Waits, r.Runs, r.Events, r.Options.For, r.Options.Workers, r.Took.Round(time.Second))
-	line("provider", "%d status requests, %d cancels; %d activities timed out", r.Requests, r.Cancels, r.Lost)
+	line("waits", "%d, and %d submissions, in %d runs, %d events; faults for %s with %d workers and one more, %s in all",
+		r.Waits, r.Submissions, r.Runs, r.Events, r.Options.For, r.Options.Workers, r.Took.Round(time.Second))
+	line("provider", "%d status requests, %d cancels; %d requests to submit made %d jobs; %d activities timed out",
+		r.Requests, r.Cancels, r.Submits, r.Made, r.Lost)
 	line("shared holds", "%d answers held others back, %d requests waited for them", r.Holds, r.HeldBack)
 	line("outcomes", "%s", words(r.Outcomes))
+	line("submissions", "%s", words(r.Submitted))
 	line("faults", "%s", words(r.Faults))
-	line("decisions", "%s", words(r.Decisions))
+	line("people", "%s", words(r.People))
 	line("second callers", "%d turned away", r.Refused)
 	line("violations", "%d  %s", len(r.Violations), words(check.ByRule(r.Violations)))
 	for i, violation := range r.Violations {

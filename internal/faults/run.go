@@ -21,16 +21,55 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
+// workflowID is that of the submission where there is one.
 func (w Wait) workflowID() string {
-	return wire.WorkflowID(w.Spec.Provider, w.Spec.Account, w.Spec.ProviderJobID)
+	if w.Submit != nil {
+		return wire.SubmitWorkflowID(w.Spec.Provider, w.Spec.Account, w.Job)
+	}
+	return w.waitID(w.Job)
 }
 
+func (w Wait) waitID(job string) string { return wire.WorkflowID(w.Spec.Provider, w.Spec.Account, job) }
+
+func (w Wait) start() jobwait.StartOptions {
+	if w.Signed {
+		return jobwait.StartOptions{TaskQueue: signedQueue}
+	}
+	return jobwait.StartOptions{}
+}
+
+// submission is the spec that leads to the wait.
+func (w Wait) submission(spec wire.Spec, port string) wire.SubmitSpec {
+	return wire.SubmitSpec{
+		SubmissionID: w.Job, Provider: spec.Provider, Account: spec.Account, CredentialRef: spec.CredentialRef,
+		Params: map[string]string{"port": port}, Body: []byte(`{"report": "` + w.Job + `"}`),
+		MaxSubmitRequests: w.Submit.MaxRequests, OfferResubmit: w.Submit.OfferResubmit,
+		Wait: wire.SubmitWait{
+			DeadlineAt: spec.DeadlineAt, MaxStatusRequests: spec.MaxStatusRequests, MaxTransportFailures: spec.MaxTransportFailures,
+			MaxRateLimited: spec.MaxRateLimited, Schedule: spec.Schedule, Escalation: spec.Escalation,
+		},
+	}
+}
+
+// scripts are those of the jobs that are there, reports those of the jobs that are submitted.
 func (p Plan) scripts() map[string]waittest.JobScript {
 	scripts := map[string]waittest.JobScript{}
 	for _, w := range p.Waits {
-		scripts[w.Job] = w.Script
+		if w.Submit == nil {
+			scripts[w.Job] = w.Script
+		}
 	}
 	return scripts
+}
+
+func (p Plan) reports() map[string]waittest.SubmitScript {
+	reports := map[string]waittest.SubmitScript{}
+	for _, w := range p.Waits {
+		if w.Submit != nil {
+			reports[w.Job] = waittest.SubmitScript{Job: w.Script, Steps: w.Submit.Steps}
+		}
+	}
+	return reports
 }
 
 // credentials are the names that the waits and the people use.
@@ -68,7 +107,7 @@ func with(ctx context.Context, options Options, binaries Binaries, progress io.W
 		return Report{}, err
 	}
 	r := &run{
-		options: options, plan: plan, crew: crew, people: newPeople(crew.client, plan, options), progress: progress,
+		options: options, plan: plan, crew: crew, people: newPeople(crew, plan, options), progress: progress,
 		began: time.Now(), done: map[Action]int{}, calls: make(chan struct{}, atOnce),
 	}
 	report, err := do(r, ctx)
@@ -150,23 +189,38 @@ func (r *run) live(ctx context.Context, w Wait) {
 	r.insist(ctx, func(ctx context.Context) error {
 		now = time.Now() // anew: the server may have been down for longer than the job has
 		spec.DeadlineAt = now.UTC().Truncate(time.Millisecond).Add(w.Life)
-		return r.start(ctx, spec)
+		return r.start(ctx, w, spec)
 	})
 	r.started.Add(1)
 	var group sync.WaitGroup
-	for at, act := range map[*time.Duration]func(context.Context) error{
-		&w.Cancel: func(ctx context.Context) error { return r.people.cancelJob(ctx, w) },
-		&w.Stop:   func(ctx context.Context) error { return r.crew.client.CancelWorkflow(ctx, w.workflowID(), "") },
-		&w.Rival:  func(ctx context.Context) error { return r.rival(ctx, spec) },
-	} {
-		if *at > 0 {
+	for _, act := range r.acts(w, spec) {
+		if act.at > 0 {
 			group.Go(func() {
-				pause(ctx, time.Until(now.Add(*at)))
-				r.insist(ctx, act)
+				pause(ctx, time.Until(now.Add(act.at)))
+				r.insist(ctx, act.do)
 			})
 		}
 	}
 	group.Wait()
+}
+
+// act is what happens to a wait so long after its start.
+type act struct {
+	at time.Duration
+	do func(context.Context) error
+}
+
+func (r *run) acts(w Wait, spec wire.Spec) []act {
+	acts := []act{
+		{w.Cancel, func(ctx context.Context) error { return r.people.cancelJob(ctx, w) }},
+		{w.Stop, func(ctx context.Context) error { return r.crew.client.CancelWorkflow(ctx, w.workflowID(), "") }},
+		{w.Rival, func(ctx context.Context) error { return r.rival(ctx, w, spec) }},
+		{w.Propose, func(ctx context.Context) error { return r.people.propose(ctx, w) }},
+	}
+	for _, at := range w.Nudges {
+		acts = append(acts, act{at, func(ctx context.Context) error { return r.people.nudge(ctx, w) }})
+	}
+	return acts
 }
 
 // insist tries again until the server says something: it may be down for a while. A server that comes back finds a few calls waiting
@@ -189,27 +243,40 @@ func (r *run) once(ctx context.Context, act func(context.Context) error) error {
 	return act(ctx)
 }
 
-// start starts a wait. An answer may be lost with the server: then the second call finds that it has started.
-func (r *run) start(ctx context.Context, spec wire.Spec) error {
-	_, err := jobwait.Start(ctx, r.crew.client, spec, jobwait.StartOptions{})
+// start starts a wait, or its submission. An answer may be lost with the server: then the second call finds that it has started.
+func (r *run) start(ctx context.Context, w Wait, spec wire.Spec) error {
+	if w.Submit != nil {
+		_, err := jobwait.StartSubmit(ctx, r.crew.client, w.submission(spec, r.crew.provider.port()), w.start())
+		if errors.As(err, new(*jobwait.AlreadySubmittedError)) {
+			return nil
+		}
+		return err
+	}
+	_, err := jobwait.Start(ctx, r.crew.client, spec, w.start())
 	if owned := new(jobwait.AlreadyOwnedError); errors.As(err, &owned) && owned.OperationID == spec.OperationID {
 		return nil
 	}
 	return err
 }
 
-// rival is a second caller for the same job. It must not become an owner, whether the first wait goes on or has ended.
-func (r *run) rival(ctx context.Context, spec wire.Spec) error {
-	spec.OperationID = "rival-" + spec.ProviderJobID
-	_, err := jobwait.Start(ctx, r.crew.client, spec, jobwait.StartOptions{})
+// rival is a second caller for the same job, or the same submission. It must not become an owner, whether the first goes on or
+// has ended.
+func (r *run) rival(ctx context.Context, w Wait, spec wire.Spec) error {
+	var err error
+	if w.Submit != nil {
+		_, err = jobwait.StartSubmit(ctx, r.crew.client, w.submission(spec, r.crew.provider.port()), w.start())
+	} else {
+		spec.OperationID = "rival-" + w.Job
+		_, err = jobwait.Start(ctx, r.crew.client, spec, w.start())
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch owned := new(jobwait.AlreadyOwnedError); {
-	case errors.As(err, &owned):
+	switch {
+	case errors.As(err, new(*jobwait.AlreadyOwnedError)), errors.As(err, new(*jobwait.AlreadySubmittedError)):
 		r.refuse++
 		return nil
 	case err == nil:
-		r.rivals = append(r.rivals, check.Violation{Job: spec.ProviderJobID, Rule: check.RuleOwner, Text: "a second caller became an owner"})
+		r.rivals = append(r.rivals, check.Violation{Job: w.Job, Rule: check.RuleOwner, Text: "a second caller became an owner"})
 	}
 	return err
 }

@@ -2,8 +2,6 @@ package whole_test
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,15 +16,11 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// plainTable is the demonstration's table for a provider that knows no idempotency key.
+// plainTable writes tables for providers that take submissions in other ways, bed.ProviderPlain among them.
 func plainTable(t *testing.T) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "statetables", "demo", "demo-export.yaml"))
-	require.NoError(t, err)
-	plain := strings.ReplaceAll(string(data), "provider: demo-export", "provider: demo-plain")
-	plain = strings.Replace(plain, "  idempotency: header\n  name: Idempotency-Key\n  max_length: 128\n", "  idempotency: none\n", 1)
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "demo-plain.yaml"), []byte(plain), 0o600))
+	require.NoError(t, bed.WriteTables(dir))
 	return dir
 }
 
@@ -148,7 +142,7 @@ func finished() waittest.JobScript {
 // A submission that meets no fault: one request, one job, one wait, and its result.
 func TestSubmitAndAwait(t *testing.T) {
 	t.Parallel()
-	for _, provider := range []string{"demo-export", "demo-plain"} {
+	for _, provider := range []string{"demo-export", bed.ProviderPlain} {
 		t.Run(provider, func(t *testing.T) {
 			t.Parallel()
 			s := newSubmitting(t, provider, waittest.SubmitScript{Job: finished()})
@@ -242,7 +236,7 @@ func TestSubmissionFaultsWithoutAKey(t *testing.T) {
 	for _, fault := range submitFaults() {
 		t.Run(fault.name, func(t *testing.T) {
 			t.Parallel()
-			s := newSubmitting(t, "demo-plain", waittest.SubmitScript{Job: finished(), NoKeys: true, Steps: []waittest.SubmitStep{fault.first, {}}})
+			s := newSubmitting(t, bed.ProviderPlain, waittest.SubmitScript{Job: finished(), NoKeys: true, Steps: []waittest.SubmitStep{fault.first, {}}})
 			fault.pass(s)
 			open := s.escalated()
 			require.Equal(t, wire.ReasonSubmissionAmbiguous, open.Reason)
@@ -270,7 +264,7 @@ func TestSubmissionFaultsWithoutAKey(t *testing.T) {
 // What never left may be sent again, with a key and without.
 func TestSubmissionThatNeverLeft(t *testing.T) {
 	t.Parallel()
-	for _, provider := range []string{"demo-export", "demo-plain"} {
+	for _, provider := range []string{"demo-export", bed.ProviderPlain} {
 		t.Run(provider, func(t *testing.T) {
 			t.Parallel()
 			s := newSubmitting(t, provider, waittest.SubmitScript{Job: finished(), NoKeys: true})
@@ -298,7 +292,7 @@ func TestSubmissionThatNeverLeft(t *testing.T) {
 // A provider that refuses has made nothing: the caller hears of it at once.
 func TestSubmissionRefused(t *testing.T) {
 	t.Parallel()
-	s := newSubmitting(t, "demo-plain", waittest.SubmitScript{Job: finished(), Steps: []waittest.SubmitStep{
+	s := newSubmitting(t, bed.ProviderPlain, waittest.SubmitScript{Job: finished(), Steps: []waittest.SubmitStep{
 		{NoJob: true, Answer: waittest.Step{Status: 422, Error: &waittest.JobError{Code: "E_FORMAT", Message: "no such format"}}},
 	}})
 	s.crew.start()
@@ -314,7 +308,7 @@ func TestSubmissionRefused(t *testing.T) {
 // R58: a job that has an owner already is not waited for twice: the outcome names the owner, and is the owner's.
 func TestSubmissionOfAnOwnedJob(t *testing.T) {
 	t.Parallel()
-	s := newSubmitting(t, "demo-plain", waittest.SubmitScript{
+	s := newSubmitting(t, bed.ProviderPlain, waittest.SubmitScript{
 		Job: waittest.Script(waittest.State("running").Held().Times(1), waittest.Succeeded("https://files.example.com/report.csv")), NoKeys: true,
 		Steps: []waittest.SubmitStep{{Answer: waittest.Hangup()}},
 	})
@@ -323,7 +317,7 @@ func TestSubmissionOfAnOwnedJob(t *testing.T) {
 	open := s.escalated()
 	job := s.provider.Submissions()[0].JobID
 	owned := s.bed.Spec(job)
-	owned.Provider, owned.Params = "demo-plain", s.spec.Params
+	owned.Provider, owned.Params = bed.ProviderPlain, s.spec.Params
 	owner, err := s.bed.StartOn(s.ctx, s.queue, owned)
 	require.NoError(t, err)
 	_, err = s.provider.Await(s.ctx, job, func(entries []waittest.LogEntry) bool { return statusRequests(entries) >= 1 })

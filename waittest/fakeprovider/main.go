@@ -25,7 +25,7 @@ A script, with every field in the documentation of waittest.Step:
      {"status": 503, "headers": {"Retry-After": ["2"]}, "raw": ""},
      {"state": "succeeded", "result_url": "https://files.example.com/exp_71c.csv"}]}}}
 
-While it runs: GET /_health, GET /_log, PUT /_jobs/<id>, POST /_jobs/<id>/release. These need no key: keep it on loopback.
+While it runs: GET /_health, GET /_log, GET /_submissions, PUT /_jobs/<id>, POST /_jobs/<id>/release. These need no key: keep it on loopback.
 
 Flags:
 `

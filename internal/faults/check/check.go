@@ -27,6 +27,8 @@ type Wait struct {
 	Runs []Run
 	// Requests are those about the job that the provider has received, in the order of arrival.
 	Requests []Request
+	// Keys are those of which one must have signed a decision; empty: decisions need no signature.
+	Keys []wire.DecisionKey
 }
 
 // Run is one run of a wait's workflow.
@@ -39,13 +41,18 @@ type Run struct {
 // Request is one line of the provider's log.
 type Request struct {
 	ReceivedAt time.Time `json:"received_at"`
-	Kind       string    `json:"kind"` // "status", "cancel" or "other"
+	Kind       string    `json:"kind"` // "status", "cancel", "submit" or "other"
 	Job        string    `json:"job"`
 	Status     int       `json:"status"`
 	State      string    `json:"state"`
 	AnsweredAt time.Time `json:"answered_at"`
 	RetryAfter []string  `json:"retry_after"`
 	Ending     string    `json:"ending"` // "answered", or how else it ended
+
+	// Of a submission: its key, which submission it is by its body, and whether it has made Job.
+	IdempotencyKey string `json:"idempotency_key,omitempty"`
+	Report         string `json:"report,omitempty"`
+	Made           bool   `json:"made,omitempty"`
 }
 
 // Violation is one rule that one wait has broken.
@@ -77,6 +84,9 @@ const (
 	RuleCounters    = "counters"    // its counters are those of the history
 	RuleAudit       = "audit"       // the audit is one unbroken chain
 	RuleHold        = "hold"        // what one wait was told by 429 or 503, a worker heeds for all that share its credential
+	RuleSigned      = "signed"      // where decisions must be signed, what was applied was, by a trusted key
+	RuleNudge       = "nudge"       // between two requests one nudge counts
+	RuleSubmission  = "submission"  // no second job without a person's word, one key for all that may make it, and one wait for it
 )
 
 // Check returns every violation of a wait, as seen at that time.
@@ -85,6 +95,7 @@ func (w Wait) Check(now time.Time) []Violation {
 	for _, rule := range []func(){
 		c.ended, c.oneAtATime, c.reserved, c.withinBudget, c.withinFailures, c.neverEarly, c.neverLate,
 		c.silentWhileAsking, c.stopsWhereItMust, c.cancelsOnce, c.nothingUnsent, c.answersAgree, c.outcomeAgrees, c.countersAgree,
+		c.signedRightly, c.hurriedOnce,
 	} {
 		rule()
 	}
@@ -92,9 +103,12 @@ func (w Wait) Check(now time.Time) []Violation {
 }
 
 // read takes in what the witnesses say.
-func (w Wait) read(now time.Time) *checker {
+func (w Wait) read(now time.Time) *checker { return w.readAs(wire.ActivityPollStatus, now) }
+
+// readAs reads a wait, or a submission as the wait that it is until its job is known.
+func (w Wait) readAs(activity string, now time.Time) *checker {
 	slices.SortStableFunc(w.Requests, func(a, b Request) int { return a.ReceivedAt.Compare(b.ReceivedAt) })
-	c := &checker{Wait: w, now: now}
+	c := &checker{Wait: w, now: now, activity: activity}
 	c.readHistories()
 	c.readAudit()
 	c.match()
@@ -106,11 +120,14 @@ type checker struct {
 	Wait
 	now   time.Time
 	found []Violation
+	// activity is the one whose requests have the budget: PollStatus, or Submit.
+	activity string
 
 	sendings []sending // polls and cancels in the order of their reservations
 	arrived  map[string]arrival
 	outcome  *wire.Outcome
 	closed   bool
+	nudges   int // that came in
 
 	entries []wire.Entry
 	applied []applied
@@ -121,11 +138,9 @@ func (c *checker) say(rule, format string, args ...any) {
 	c.found = append(c.found, Violation{Job: c.Spec.ProviderJobID, Rule: rule, Text: fmt.Sprintf(format, args...)})
 }
 
-// polls and cancels are the sendings of one kind.
-func (c *checker) polls() []sending { return c.ofKind(wire.ActivityPollStatus) }
-
-func (c *checker) ofKind(activity string) []sending {
-	return slices.DeleteFunc(slices.Clone(c.sendings), func(s sending) bool { return s.activity != activity })
+// polls are the sendings that have the budget.
+func (c *checker) polls() []sending {
+	return slices.DeleteFunc(slices.Clone(c.sendings), func(s sending) bool { return s.activity != c.activity })
 }
 
 // match says which reservation each request at the provider belongs to: the one whose activity was running when it came.
@@ -150,10 +165,14 @@ func (c *checker) match() {
 }
 
 func activityOf(request Request) string {
-	if request.Kind == "cancel" {
+	switch request.Kind {
+	case "cancel":
 		return wire.ActivityCancelAtProvider
+	case "submit":
+		return wire.ActivitySubmit
+	default:
+		return wire.ActivityPollStatus
 	}
-	return wire.ActivityPollStatus
 }
 
 // interval is a time from which on, and until which, something holds.

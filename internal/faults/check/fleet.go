@@ -31,18 +31,23 @@ type sent struct {
 }
 
 // Add takes a wait in.
-func (f *Fleet) Add(w Wait) {
+func (f *Fleet) Add(w Wait) { f.add(w.read(time.Time{})) }
+
+// AddSubmission takes a submission in, which is held back as waits are and holds them back.
+func (f *Fleet) AddSubmission(s Submission) { f.add(s.read(time.Time{}).checker) }
+
+func (f *Fleet) add(c *checker) {
 	if f.held == nil {
 		f.held, f.sent = map[lane][]held{}, map[lane][]sent{}
 	}
-	for _, s := range w.read(time.Time{}).sendings {
+	for _, s := range c.sendings {
 		if s.request == nil || !s.yields {
 			continue
 		}
 		of := lane{s.worker, s.credential}
-		f.sent[of] = append(f.sent[of], sent{s.started, s.request.ReceivedAt, w.Spec.ProviderJobID})
+		f.sent[of] = append(f.sent[of], sent{s.started, s.request.ReceivedAt, c.Spec.ProviderJobID})
 		if until := s.holds(); !until.IsZero() {
-			f.held[of] = append(f.held[of], held{s.closed, until, w.Spec.ProviderJobID})
+			f.held[of] = append(f.held[of], held{s.closed, until, c.Spec.ProviderJobID})
 		}
 	}
 }

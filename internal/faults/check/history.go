@@ -22,8 +22,10 @@ type sending struct {
 	yields             bool
 	// unsent is why its activity brought no result and yet sent nothing, by the history's word; empty: it may have sent.
 	unsent string
-	// poll is what a status request taught; nil when its activity brought no result.
+	// poll is what a status request, or one to submit, taught; nil when its activity brought no result.
 	poll *wire.PollResult
+	// reserved is what history had of a request to submit before it could leave.
+	reserved wire.SubmitRequest
 	// request is the one that the provider has received for it.
 	request *Request
 }
@@ -116,7 +118,7 @@ func (c *checker) readActivity(event *historypb.HistoryEvent, activities map[int
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
 		scheduled := event.GetActivityTaskScheduledEventAttributes()
 		name := scheduled.GetActivityType().GetName()
-		if name == wire.ActivityPollStatus || name == wire.ActivityCancelAtProvider {
+		if name == c.activity || name == wire.ActivityCancelAtProvider {
 			activities[event.GetEventId()] = &sending{activity: name, scheduled: at}
 			activities[event.GetEventId()].readRequest(scheduled.GetInput())
 		}
@@ -171,13 +173,16 @@ func (s *sending) readRequest(input *commonpb.Payloads) {
 	if json.Unmarshal(data(input), &request) == nil { // the product's own tests hold the inputs
 		s.credential, s.yields = request.CredentialRef, request.MayHoldBack || request.HoldBackBefore != nil
 	}
+	if s.activity == wire.ActivitySubmit {
+		_ = json.Unmarshal(data(input), &s.reserved) // without its key and fingerprint the rules find it
+	}
 }
 
 func (c *checker) readResult(s *sending, result *commonpb.Payloads) {
-	if s.activity != wire.ActivityPollStatus {
+	if s.activity == wire.ActivityCancelAtProvider {
 		return
 	}
-	var poll wire.PollResult
+	var poll wire.PollResult // a submission's result has these fields, too
 	if err := json.Unmarshal(data(result), &poll); err != nil {
 		c.say(RuleAnswer, "the result of the poll scheduled at %s: %v", clock(s.scheduled), err)
 		return
@@ -197,6 +202,9 @@ func (c *checker) readTaskFailure(run Run, failed *historypb.WorkflowTaskFailedE
 
 func (c *checker) readOutcome(result *commonpb.Payloads) {
 	c.closed = true
+	if c.activity == wire.ActivitySubmit {
+		return // which its own rules read
+	}
 	var outcome wire.Outcome
 	if err := json.Unmarshal(data(result), &outcome); err != nil {
 		c.say(RuleLost, "the outcome cannot be read: %v", err)
@@ -213,6 +221,7 @@ func (c *checker) readDecision(event *historypb.HistoryEvent) {
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
 		signal := event.GetWorkflowExecutionSignaledEventAttributes()
 		payload = data(signal.GetInput())
+		c.nudges += count(signal.GetSignalName() == wire.SignalNudge)
 		if signal.GetSignalName() != wire.SignalDecide {
 			kind = wire.DecisionKind(signal.GetSignalName()) // the plain signals are named like their kinds
 		}

@@ -32,9 +32,31 @@ func (c *checker) limitsAt(at time.Time) limits {
 	for _, a := range c.applied {
 		if !a.at.After(at) {
 			l.grant(a)
+			c.grantAnew(&l, a)
 		}
 	}
 	return l
+}
+
+// grantAnew: a submission that a person wants once more has room for one request, and as long as the first had.
+func (c *checker) grantAnew(l *limits, a applied) {
+	if a.decision.Kind != wire.DecisionResubmit {
+		return
+	}
+	used := 0
+	for _, s := range c.polls() {
+		used += count(!s.scheduled.After(a.at.Add(time.Millisecond)))
+	}
+	l.requests = max(l.requests, used+1)
+	l.extend(a.at.Add(c.Spec.DeadlineAt.Sub(c.opened())))
+}
+
+// opened is when the first run began.
+func (c *checker) opened() time.Time {
+	if len(c.Runs) == 0 || len(c.Runs[0].History.GetEvents()) == 0 {
+		return time.Time{}
+	}
+	return c.Runs[0].History.GetEvents()[0].GetEventTime().AsTime()
 }
 
 func (l *limits) grant(a applied) {

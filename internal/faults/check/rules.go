@@ -58,21 +58,22 @@ func (c *checker) oneAtATime() {
 // reserved: the history had reserved at least as many requests as the provider had received, at every moment.
 func (c *checker) reserved() {
 	polls := c.polls()
-	for n, request := range c.statusRequests() {
+	for n, request := range c.budgeted() {
 		if n >= len(polls) || polls[n].scheduled.After(request.ReceivedAt) {
-			c.say(RuleReservation, "status request %d came at %s and %d were reserved", n+1, clock(request.ReceivedAt), len(polls))
+			c.say(RuleReservation, "request %d came at %s and %d were reserved", n+1, clock(request.ReceivedAt), len(polls))
 		}
 	}
 }
 
-func (c *checker) statusRequests() []Request {
-	return slices.DeleteFunc(slices.Clone(c.Requests), func(r Request) bool { return r.Kind != "status" })
+// budgeted are the requests that have the budget.
+func (c *checker) budgeted() []Request {
+	return slices.DeleteFunc(slices.Clone(c.Requests), func(r Request) bool { return activityOf(r) != c.activity })
 }
 
 func (c *checker) withinBudget() {
-	for n, request := range c.statusRequests() {
+	for n, request := range c.budgeted() {
 		if most := c.limitsAt(request.ReceivedAt).requests; n+1 > most {
-			c.say(RuleBudget, "status request %d at %s, %d were allowed", n+1, clock(request.ReceivedAt), most)
+			c.say(RuleBudget, "request %d at %s, %d were allowed", n+1, clock(request.ReceivedAt), most)
 		}
 	}
 	for n, poll := range c.polls() {
@@ -146,7 +147,7 @@ func (c *checker) neverEarly() {
 			c.say(RuleMinDelay, "request %d came %s after the one before", i+1, request.ReceivedAt.Sub(c.Requests[i-1].ReceivedAt))
 		}
 		for _, wanted := range heeded {
-			if request.Kind == "status" && wanted.holds(request.ReceivedAt) {
+			if activityOf(request) == c.activity && wanted.holds(request.ReceivedAt) {
 				c.say(RuleRetryAfter, "request %d came at %s, before %s", i+1, clock(request.ReceivedAt), clock(wanted.until))
 			}
 		}
@@ -161,7 +162,7 @@ func (c *checker) heeded() []interval {
 			continue
 		}
 		seen := s.observation()
-		if s.activity == wire.ActivityPollStatus && (seen == nil || seen.ReceivedAt == nil) {
+		if s.activity == c.activity && (seen == nil || seen.ReceivedAt == nil) {
 			continue
 		}
 		if wait := retryAfter(s.request.RetryAfter, s.request.AnsweredAt); wait > 0 && !s.request.AnsweredAt.IsZero() {
@@ -193,10 +194,10 @@ func retryAfter(lines []string, answered time.Time) time.Duration {
 
 // neverLate holds what came against the deadline in force, and what the sender says against it to the millisecond.
 func (c *checker) neverLate() {
-	for n, request := range c.statusRequests() {
+	for n, request := range c.budgeted() {
 		allowed := c.limitsAt(request.ReceivedAt)
 		if stop := allowed.stop(); !request.ReceivedAt.Before(stop.Add(Arrival)) {
-			c.say(RuleDeadline, "status request %d came at %s, the deadline was %s", n+1, clock(request.ReceivedAt), clock(stop))
+			c.say(RuleDeadline, "request %d came at %s, the deadline was %s", n+1, clock(request.ReceivedAt), clock(stop))
 		}
 	}
 	for _, poll := range c.polls() {
@@ -387,6 +388,9 @@ func (c *checker) countersAgree() {
 		return
 	}
 	want := wire.Counters{StatusRequestsUsed: len(c.polls()), ExtensionsUsed: c.limitsAt(c.now).extensions}
+	if told := c.outcome.NudgesReceived; told <= c.nudges { // those that come when it is told to stop count no more
+		want.NudgesReceived = told
+	}
 	answers := map[string]int{}
 	for _, poll := range c.polls() {
 		want.TransportFailuresUsed += failed(poll)
@@ -401,8 +405,31 @@ func (c *checker) countersAgree() {
 	if !maps.Equal(c.outcome.Answers, answers) {
 		c.say(RuleCounters, "the outcome counts the answers %v, the history %v", c.outcome.Answers, answers)
 	}
-	if n := len(c.entries); n != c.outcome.AuditEntries || n > 0 && c.entries[n-1].Hash != c.outcome.AuditHead {
-		c.say(RuleAudit, "the outcome has %d entries with the head %.20s, the runs show %d", c.outcome.AuditEntries, c.outcome.AuditHead, n)
+	c.auditEnds(c.outcome.AuditEntries, c.outcome.AuditHead)
+}
+
+// auditEnds: the outcome names the audit that the runs show.
+func (c *checker) auditEnds(entries int, head string) {
+	if n := len(c.entries); n != entries || n > 0 && c.entries[n-1].Hash != head {
+		c.say(RuleAudit, "the outcome has %d entries with the head %.20s, the runs show %d", entries, head, n)
+	}
+}
+
+// hurriedOnce: between two requests one nudge brings the next one forward. That it never comes too early is held by the rules on
+// every request.
+func (c *checker) hurriedOnce() {
+	followed := false
+	for _, entry := range c.entries {
+		switch entry.Event { //nolint:exhaustive // the others let no more nudges count
+		case wire.EventRequestReserved, wire.EventEscalated, wire.EventDecisionApplied:
+			followed = false
+		case wire.EventNudged:
+			follows := entry.Reason == string(wire.NudgeFollowed)
+			if follows && followed {
+				c.say(RuleNudge, "entry %d follows a second nudge since the last request", entry.Seq)
+			}
+			followed = followed || follows
+		}
 	}
 }
 

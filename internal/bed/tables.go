@@ -1,0 +1,44 @@
+package bed
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/jobwait/jobwait/statetables"
+)
+
+// The providers of WriteTables.
+const (
+	// ProviderPlain knows no idempotency key.
+	ProviderPlain = "demo-plain"
+	// ProviderNamed lets the submitter choose the job's id, and answers 409 for one that it has.
+	ProviderNamed = "demo-named"
+)
+
+// WriteTables writes the demonstration's table into a directory for providers that take submissions in other ways.
+func WriteTables(dir string) error {
+	table, err := fs.ReadFile(statetables.Demo(), "demo-export.yaml")
+	if err != nil {
+		return err
+	}
+	const keyed, later = "  idempotency: header\n  name: Idempotency-Key\n  max_length: 128\n", "    later: [429]\n"
+	for provider, edits := range map[string][]string{
+		ProviderPlain: {keyed, "  idempotency: none\n"},
+		ProviderNamed: {keyed, "  idempotency: client_id\n  name: job_id\n", later, later + "    exists: [409]\n"},
+	} {
+		text := strings.ReplaceAll(string(table), "provider: demo-export", "provider: "+provider)
+		for i := 0; i < len(edits); i += 2 {
+			if !strings.Contains(text, edits[i]) {
+				return fmt.Errorf("bed: the demonstration's table has no %q any more", edits[i])
+			}
+			text = strings.Replace(text, edits[i], edits[i+1], 1)
+		}
+		if err := os.WriteFile(filepath.Join(dir, provider+".yaml"), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
