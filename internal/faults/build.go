@@ -33,7 +33,7 @@ func BuildBinaries(ctx context.Context, dir string, options Options, flags ...st
 
 // buildOld builds the workers that a run begins with, from the revision that is upgraded from.
 func buildOld(ctx context.Context, to string, options Options, flags []string) error {
-	if !options.Upgrades() {
+	if options.OldRevision == "" {
 		return goBuild(ctx, to, module+"/worker", flags...)
 	}
 	source, err := checkOut(ctx, to+"-source", options.OldRevision)
@@ -66,8 +66,11 @@ func checkOut(ctx context.Context, dir, revision string) (string, error) {
 	return dir, os.Remove(archive)
 }
 
-// buildNew builds the workers that a run ends with, on a clock that jumps if that is wanted.
+// buildNew builds the workers that a run ends with: of the version of tomorrow, or on a clock that jumps, if that is wanted.
 func buildNew(ctx context.Context, to string, options Options, flags []string) error {
+	if options.Overlay != "" {
+		flags = append([]string{"-overlay", options.Overlay}, flags...)
+	}
 	if options.ClockSteps {
 		list, err := steppedClock(ctx, to+"-clock")
 		if err != nil {

@@ -1,5 +1,10 @@
 package faults
 
+import (
+	"github.com/jobwait/jobwait/internal/faults/check"
+	"github.com/jobwait/jobwait/waittest"
+)
+
 // Remaining is what is left of scripts after these requests.
 var Remaining = remaining
 
@@ -8,3 +13,11 @@ func (m Mutant) Overlay(root, dir string) (string, error) { return m.overlay(roo
 
 // SteppedClock writes a standard library whose clock jumps.
 var SteppedClock = steppedClock
+
+// Script is what a provider has left to answer that knows no jobs but those that are submitted.
+func Script(reports map[string]waittest.SubmitScript, log []check.Request) waittest.ProviderScript {
+	return (&provider{reports: reports}).script(log)
+}
+
+// Next writes the files of tomorrow's version into a directory.
+func Next(root, dir string) (string, error) { return overlay(root, dir, nextEdits()) }

@@ -26,8 +26,13 @@ func TestWaitsUnderFaults(t *testing.T) {
 	report.Write(t.Output())
 
 	require.Empty(t, report.Violations)
-	require.Equal(t, options.Waits, report.Waits)
-	require.Zero(t, report.Outcomes["open"], "waits that have not ended")
+	require.Equal(t, options.Waits/4, report.Submissions)
+	require.GreaterOrEqual(t, report.Waits, options.Waits-report.Submissions)
+	require.Zero(t, report.Outcomes["open"]+report.Submitted["open"], "waits that have not ended")
+	require.Positive(t, report.Submitted["succeeded"])
+	for _, did := range []string{"nudge", "attach", "unsigned"} {
+		require.Positive(t, report.People[did], did)
+	}
 	require.Positive(t, report.Outcomes["succeeded"])
 	for _, action := range []faults.Action{
 		faults.KillWorker, faults.StopWorker, faults.FreezeWorker, faults.FullLog, faults.KillServer, faults.StopProvider,
@@ -58,6 +63,16 @@ func TestMutantsApply(t *testing.T) {
 	gone := faults.Mutant{Name: "gone", Edits: []faults.Edit{{File: "operation/cancel.go", Old: "not there"}}}
 	_, err = gone.Overlay(root, t.TempDir())
 	require.ErrorContains(t, err, "0 times")
+}
+
+// The version of tomorrow is made of the code that is here.
+func TestNextApplies(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	list, err := faults.Next(root, t.TempDir())
+	require.NoError(t, err)
+	require.FileExists(t, list)
 }
 
 // The clock that jumps is made of the Go that is here: another release may have moved its text.

@@ -61,6 +61,42 @@ func Mutants() []Mutant {
 			Name: "polling goes on without min_delay", Rule: check.RuleMinDelay,
 			Edits: []Edit{{"operation/schedule.go", "return now.Add(o.minDelay())", "return now"}},
 		},
+		{
+			Name: "a nudge passes over Retry-After", Rule: check.RuleRetryAfter,
+			Edits: []Edit{{"operation/nudge.go", "if minimum := o.rec.ProviderMinimum; !minimum.IsZero() {", "if minimum := o.rec.ProviderMinimum; minimum.Equal(now) {"}},
+		},
+		{
+			Name: "decisions without a signature applied", Rule: check.RuleSigned,
+			Edits: []Edit{
+				{"operation/signature.go", `if d.Signature == "" {`, `if d.Signature == "" && d.Kind == "" {`},
+				{"operation/signature.go", "if i < 0 {", "if i < 0 {\n\t\treturn nil\n\t}\n\tif i < 0 {"},
+			},
+		},
+		{
+			Name: "a submission without a key repeated by Temporal", Rule: check.RuleSubmission,
+			Edits: []Edit{
+				{"activities/submit.go", "return a.submit(ctx, request, ready, s), nil", `result := a.submit(ctx, request, ready, s)
+	if result.Verdict == wire.SubmitAmbiguous && activity.GetInfo(ctx).Attempt < 3 {
+		return result, fmt.Errorf("once more")
+	}
+	return result, nil`},
+				{"activities/lane.go", "return wire.HeldBack{}, errUnproven", "return wire.HeldBack{}, nil"},
+			},
+		},
+		{
+			Name: "the key of a submission drawn anew for each request", Rule: check.RuleSubmission,
+			Edits: []Edit{
+				{"operation/submit.go", "Authority: authority, Key: s.Key,", "Authority: authority, Key: anew(s.Key, o.rec.Counters.StatusRequestsUsed),"},
+				{"operation/submit.go", "// generationText names", `func anew(key string, n int) string {
+	if key == "" {
+		return ""
+	}
+	return key[:len(key)-1] + strconv.Itoa(n%10)
+}
+
+// generationText names`},
+			},
+		},
 	}
 }
 

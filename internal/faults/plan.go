@@ -35,6 +35,9 @@ type Options struct {
 	// OldRevision is the revision of the repository that the old workers are built from, to be upgraded in the middle of the run;
 	// empty: old and new workers are of one code.
 	OldRevision string
+	// Overlay is the list of BuildNext that the new workers are built with, to be upgraded to in the middle of the run; empty: they
+	// are of the code that is here.
+	Overlay string
 	// ClockSteps builds the new workers so that their wall clock jumps every few seconds, by up to an hour either way.
 	ClockSteps bool
 	// Calm leaves the faults of processes out; those of the provider's answers stay.
@@ -70,7 +73,7 @@ func (o Options) signedPlace() int { return o.Workers }
 func (o Options) places() int { return o.Workers + 1 }
 
 // Upgrades reports whether the old workers are of another code than the new ones.
-func (o Options) Upgrades() bool { return o.OldRevision != "" }
+func (o Options) Upgrades() bool { return o.OldRevision != "" || o.Overlay != "" }
 
 // Plan is everything about a run that chance decides, drawn before it starts: the same seed and options give the same plan.
 type Plan struct {

@@ -133,3 +133,49 @@ func TestOptionsValidate(t *testing.T) {
 		require.ErrorContains(t, options.Validate(), want)
 	}
 }
+
+// A provider that comes back has the jobs that were submitted, with their keys, and what it has still to answer.
+func TestSubmissionsGoOnAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	running, done := waittest.State("running"), waittest.State("succeeded")
+	lost := waittest.SubmitStep{Answer: waittest.Hangup()}
+	reports := map[string]waittest.SubmitScript{
+		"a": {Job: waittest.Script(running, done), Steps: []waittest.SubmitStep{lost, {}}}, "b": {Job: waittest.Script(done)},
+	}
+	log := []check.Request{
+		{Kind: "submit", Report: "a", Job: "j1", IdempotencyKey: "k", Made: true},
+		{Kind: "submit", Report: "a", Job: "j1", IdempotencyKey: "k"},
+		{Kind: "status", Job: "j1"},
+		{Kind: "submit", Report: "b"},
+	}
+	script := faults.Script(reports, log)
+	require.NoError(t, script.Validate())
+	require.Equal(t, []waittest.Submission{{JobID: "j1", Key: "k", Report: "a", Requests: 2}}, script.Submit.Made)
+	require.Equal(t, []waittest.Step{done}, script.Jobs["j1"].Steps)
+	require.Equal(t, []waittest.SubmitStep{{}}, script.Submit.Reports["a"].Steps)
+	require.Equal(t, reports["b"], script.Submit.Reports["b"])
+}
+
+// Among the waits are submissions at each provider, signed waits, and people who nudge and propose.
+func TestPlannedPeople(t *testing.T) {
+	t.Parallel()
+	options := minutes(1)
+	options.Waits = 48 // as in the short run
+	seen, providers := map[string]int{}, map[string]int{}
+	for _, w := range faults.NewPlan(options).Waits {
+		seen["nudged"] += len(w.Nudges)
+		for name, is := range map[string]bool{"submitted": w.Submit != nil, "signed": w.Signed, "granted": w.Propose > 0 && w.Granted, "refused": w.Propose > 0 && !w.Granted} {
+			if is {
+				seen[name]++
+			}
+		}
+		if w.Submit != nil {
+			providers[w.Spec.Provider]++
+		}
+	}
+	require.Len(t, providers, 3)
+	require.Equal(t, 12, seen["submitted"])
+	for _, name := range []string{"nudged", "signed", "granted", "refused"} {
+		require.Positive(t, seen[name], name)
+	}
+}

@@ -84,7 +84,8 @@ func made(requests []check.Request) []waittest.Submission {
 
 // withMade are the jobs of a provider with those that these requests have made.
 func withMade(jobs map[string]waittest.JobScript, reports map[string]waittest.SubmitScript, requests []check.Request) map[string]waittest.JobScript {
-	all := maps.Clone(jobs)
+	all := map[string]waittest.JobScript{}
+	maps.Copy(all, jobs)
 	for _, job := range made(requests) {
 		all[job.JobID] = reports[job.Report].Job
 	}

@@ -1,6 +1,8 @@
 package check_test
 
 import (
+	"crypto/ed25519"
+	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -103,11 +105,15 @@ func (t *told) chain() {
 
 // reserves adds an activity that was reserved and started, and returns how to end it.
 func (t *told) reserves(seconds float64, activity string) int64 {
+	return t.reservesFor(seconds, activity, wire.PollRequest{Target: wire.Target{CredentialRef: "shared"}, MayHoldBack: true})
+}
+
+func (t *told) reservesFor(seconds float64, activity string, input any) int64 {
 	id := t.event(seconds-0.1, enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, func(e *historypb.HistoryEvent) {
 		e.Attributes = &historypb.HistoryEvent_ActivityTaskScheduledEventAttributes{
 			ActivityTaskScheduledEventAttributes: &historypb.ActivityTaskScheduledEventAttributes{
 				ActivityType: &commonpb.ActivityType{Name: activity},
-				Input:        payload(wire.PollRequest{Target: wire.Target{CredentialRef: "shared"}, MayHoldBack: true}),
+				Input:        payload(input),
 			},
 		}
 	})
@@ -250,11 +256,54 @@ func (t *told) decides(seconds float64, decision wire.Decision) *told {
 }
 
 func (t *told) signals(seconds float64, decision wire.Decision) *told {
+	return t.signalled(seconds, wire.SignalDecide, decision)
+}
+
+func (t *told) signalled(seconds float64, name string, value any) *told {
 	t.event(seconds, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED, func(e *historypb.HistoryEvent) {
 		e.Attributes = &historypb.HistoryEvent_WorkflowExecutionSignaledEventAttributes{
-			WorkflowExecutionSignaledEventAttributes: &historypb.WorkflowExecutionSignaledEventAttributes{SignalName: wire.SignalDecide, Input: payload(decision)},
+			WorkflowExecutionSignaledEventAttributes: &historypb.WorkflowExecutionSignaledEventAttributes{SignalName: name, Input: payload(value)},
 		}
 	})
+	return t
+}
+
+// nudged is a nudge that came in and was followed.
+func (t *told) nudged(seconds float64) *told {
+	t.signalled(seconds, wire.SignalNudge, wire.Nudge{Source: "a webhook"})
+	t.entry(seconds, wire.EventNudged, nil)
+	entries := t.wait.Runs[len(t.wait.Runs)-1].Audit.Entries
+	entries[len(entries)-1].Reason = string(wire.NudgeFollowed)
+	t.chain()
+	return t
+}
+
+// ana has the key of which decisions on a wait must be signed.
+var ana = struct { //nolint:gochecknoglobals // a constant in all but the language
+	private ed25519.PrivateKey
+	public  wire.DecisionKey
+}{
+	ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)),
+	wire.DecisionKey{
+		KeyID: "ana-1", DecidedBy: "ana",
+		PublicKey: base64.RawURLEncoding.EncodeToString(ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)).Public().(ed25519.PublicKey)),
+	},
+}
+
+// signed is a decision with the signature of ana's key, over the product's own text.
+func signed(d wire.Decision) wire.Decision {
+	d.KeyID = ana.public.KeyID
+	text, err := wire.SignedText(d)
+	if err != nil {
+		panic(err)
+	}
+	d.Signature = base64.RawURLEncoding.EncodeToString(ed25519.Sign(ana.private, text))
+	return d
+}
+
+// trusts has decisions signed by ana.
+func (t *told) trusts() *told {
+	t.wait.Keys = []wire.DecisionKey{ana.public}
 	return t
 }
 
@@ -328,6 +377,16 @@ func extend(id string, seconds, requests int) wire.Decision {
 	}
 }
 
+func more(d wire.Decision) wire.Decision {
+	d.StatusRequests++
+	return d
+}
+
+func by(who string, d wire.Decision) wire.Decision {
+	d.DecidedBy = who
+	return d
+}
+
 func decision(kind wire.DecisionKind) wire.Decision {
 	return wire.Decision{Kind: kind, DecisionID: "d", DecidedBy: "ana", Comment: "done"}
 }
@@ -351,6 +410,8 @@ func TestCleanWaitsBreakNoRule(t *testing.T) {
 		"held back": tell().heldBack(5, enumspb.EVENT_TYPE_ACTIVITY_TASK_FAILED).heldBack(15, enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT).
 			heldBack(25, enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCELED).poll(35, "succeeded", nil).closes(35.2,
 			outcome(wire.StatusSucceeded, "succeeded", wire.Counters{StatusRequestsUsed: 4}, map[string]int{"200": 1})),
+		"nudged":         tell().poll(5, "running", nil).nudged(6).counts(8, 2).nudged(9).poll(10, "running", nil).closes(11, outcome(wire.StatusUnresolved, "running", wire.Counters{StatusRequestsUsed: 2, NudgesReceived: 2}, map[string]int{"200": 2})),
+		"signed":         tell().trusts().poll(5, "archiving", nil).escalates(5.1).signals(6, extend("unsigned", 90, 1)).decides(9, signed(extend("d", 90, 1))).succeeds(12, 2),
 		"retry-after kept": tell().poll(5, "", busy("4")).poll(9, "succeeded", nil).closes(9.2, outcome(wire.StatusSucceeded, "succeeded",
 			wire.Counters{StatusRequestsUsed: 2, TransportFailuresUsed: 1}, map[string]int{"503": 1, "200": 1})),
 	} {
@@ -420,6 +481,13 @@ func TestEachRuleIsFound(t *testing.T) {
 		"success nobody spoke of":   {tell().poll(5, "running", nil).closes(9, outcome(wire.StatusSucceeded, "running", wire.Counters{StatusRequestsUsed: 1}, map[string]int{"200": 1})), check.RuleOutcome},
 		"failure nobody spoke of":   {tell().poll(5, "running", nil).closes(9, outcome(wire.StatusFailed, "running", wire.Counters{StatusRequestsUsed: 1}, map[string]int{"200": 1})), check.RuleOutcome},
 		"success thrown away":       {tell().poll(5, "succeeded", nil).closes(9, outcome(wire.StatusUnresolved, "succeeded", wire.Counters{StatusRequestsUsed: 1}, map[string]int{"200": 1})), check.RuleOutcome},
+		"unsigned and applied":      {tell().trusts().poll(5, "running", nil).decides(6, extend("d", 90, 1)).succeeds(10, 2), check.RuleSigned},
+		"changed after signing":     {tell().trusts().poll(5, "running", nil).decides(6, more(signed(extend("d", 90, 1)))).succeeds(10, 2), check.RuleSigned},
+		"signed in another's name":  {tell().trusts().poll(5, "running", nil).decides(6, signed(by("ben", extend("d", 90, 1)))).succeeds(10, 2), check.RuleSigned},
+		"two nudges followed":       {tell().poll(5, "running", nil).nudged(6).nudged(7).succeeds(10, 2), check.RuleNudge},
+		"nudges that nobody sent":   {tell().poll(5, "running", nil).closes(9, outcome(wire.StatusUnresolved, "running", wire.Counters{StatusRequestsUsed: 1, NudgesReceived: 1}, map[string]int{"200": 1})), check.RuleCounters},
+		"nudged past Retry-After":   {tell().poll(5, "", busy("9")).nudged(6).succeeds(8, 2), check.RuleRetryAfter},
+		"nudged past min_delay":     {tell().poll(5, "running", nil).nudged(5.5).succeeds(6, 2), check.RuleMinDelay},
 		"counting from one again":   {tell().counts(3, 1).poll(5, "running", nil).continues(6, "run-2", "run-1").counts(7, 1).succeeds(10, 2), check.RuleCounters},
 		"counter too low":           {tell().poll(5, "running", nil).succeeds(10, 1), check.RuleCounters},
 		"audit changed":             {tell().poll(5, "running", nil).escalates(6).decides(7, decision(wire.DecisionClose)).closes(7, closed).rewritten(), check.RuleAudit},

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -20,6 +22,7 @@ const usage = `cmd runs waits on a real server under random faults and checks wh
 
   go run ./internal/faults/cmd --waits 1000 --for 20m --seed 1
   go run ./internal/faults/cmd --waits 200 --for 5m --seed 1 --cluster postgres
+  go run ./internal/faults/cmd --waits 96 --for 2m --seed 8 --next
   go run ./internal/faults/cmd --mutants --waits 96 --for 1m --settle 15s
   go run ./internal/faults/cmd --waits 1000 --for 20m --seed 1 --dir DIR --again
 
@@ -27,6 +30,8 @@ Exit codes: 0 every rule held, 1 error, 2 wrong usage, 3 a rule was broken or a 
 
 Flags:
 `
+
+const exitBroken = 3
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -37,6 +42,7 @@ func main() {
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	options, mode, err := parse(args, stderr)
+	mode.args = args
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
@@ -49,7 +55,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintln(stderr, "faults: error:", err)
 		return 1
 	case !clean:
-		return 3
+		return exitBroken
 	default:
 		return 0
 	}
@@ -57,8 +63,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // mode is what is done instead of a plain run.
 type mode struct {
-	mutants, again bool
-	mutant         string
+	mutants, again, next bool
+	mutant               string
+	args                 []string
 }
 
 func parse(args []string, stderr io.Writer) (faults.Options, mode, error) {
@@ -78,6 +85,8 @@ func parse(args []string, stderr io.Writer) (faults.Options, mode, error) {
 	flags.StringVar(&o.Dir, "dir", "", "`directory` that keeps logs and the server's state; empty: a temporary one, kept only when a rule is broken")
 	flags.StringVar(&o.Cluster, "cluster", "", `what Temporal runs on: "postgres" for its server on PostgreSQL, whose processes are broken too; empty for the development server`)
 	flags.StringVar(&o.OldRevision, "old", "", "`revision` of the repository to upgrade the workers from, in the middle of the run; empty: all workers are of one code")
+	flags.BoolVar(&m.next, "next", false, "upgrade the workers in the middle of the run to a version of tomorrow, which is made of this one")
+	flags.StringVar(&o.Overlay, "overlay", "", "what --next gives to the suite that it builds of that version")
 	flags.BoolVar(&o.ClockSteps, "clock-steps", false, "let the wall clock of some workers jump; building them takes minutes the first time")
 	flags.BoolVar(&o.Calm, "calm", false, "leave the faults of processes out")
 	flags.BoolVar(&m.again, "again", false, "check again what a run with the same flags has left in --dir")
@@ -101,8 +110,11 @@ func validate(o faults.Options, m mode, rest []string) error {
 	if m.again && o.Dir == "" {
 		return errors.New("faults: --again needs the --dir of a run")
 	}
-	if m.mutants && (o.Upgrades() || o.ClockSteps) {
-		return errors.New("faults: --mutants takes neither --old nor --clock-steps: what is planted stands in all workers")
+	if m.mutants && (o.Upgrades() || m.next || o.ClockSteps) {
+		return errors.New("faults: --mutants takes neither --old nor --next nor --clock-steps: what is planted stands in all workers")
+	}
+	if m.next && o.ClockSteps {
+		return errors.New("faults: --next and --clock-steps both change the new workers; take one of them")
 	}
 	if o.Dir == "" {
 		o.Dir = "to be made"
@@ -136,6 +148,9 @@ func runIn(ctx context.Context, o faults.Options, m mode, stdout, stderr io.Writ
 	if err := os.MkdirAll(bin, 0o711); err != nil { // PostgreSQL's user has to find its data beside it
 		return false, err
 	}
+	if m.next && o.Overlay == "" {
+		return runNext(ctx, bin, o, m, stdout, stderr)
+	}
 	binaries, err := faults.BuildBinaries(ctx, bin, o)
 	if err != nil {
 		return false, err
@@ -149,4 +164,20 @@ func runIn(ctx context.Context, o faults.Options, m mode, stdout, stderr io.Writ
 		report.Write(stdout)
 	}
 	return len(report.Violations) == 0, err
+}
+
+// runNext has the suite of tomorrow's version do it: histories that its workers record are replayed by their own code.
+func runNext(ctx context.Context, bin string, o faults.Options, m mode, stdout, stderr io.Writer) (bool, error) {
+	suite, overlay, err := faults.BuildNext(ctx, bin)
+	if err != nil {
+		return false, err
+	}
+	command := exec.CommandContext(ctx, suite, append(slices.Clone(m.args), "--overlay", overlay, "--dir", o.Dir)...)
+	command.Stdout, command.Stderr = stdout, stderr
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	err = command.Run()
+	if ended := new(exec.ExitError); errors.As(err, &ended) && ended.ExitCode() == exitBroken {
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -16,6 +16,8 @@ func TestWrongUsage(t *testing.T) {
 		"not defined: -wait":           {"--wait", "9"},
 		"--again needs the --dir":      {"--again"},
 		"neither --old nor":            {"--mutants", "--old", "HEAD"},
+		"nor --next nor":               {"--mutants", "--next"},
+		"take one of them":             {"--next", "--clock-steps"},
 		`argument "20m": there are on`: {"20m"},
 	} {
 		var out, complaint bytes.Buffer
