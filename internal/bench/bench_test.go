@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"runtime/debug"
+	"slices"
 	"testing"
 	"time"
 
@@ -63,13 +65,33 @@ func TestEveryPhaseRuns(t *testing.T) {
 		require.Len(t, figure.Bare, 1, figure.Name)
 		require.Len(t, figure.Jobwait, 1, figure.Name)
 		names[figure.Name] = true
+		if figure.Name == "stack of a waiting job" && !raced() {
+			requireSmallStacks(t, figure)
+		}
 	}
 	for _, name := range []string{
 		"polls per second at saturation", "timer lateness at half load, median", "new waits polled within their first interval",
 		"heap and stacks per waiting job at 4", "heap and stacks per waiting job after 3 polls, at 2",
+		"stack of a waiting job",
 	} {
 		require.True(t, names[name], "%s is not in the report", name)
 	}
+}
+
+// requireSmallStacks holds what a wait has on its stack while it sleeps against what 8 KB have room for: a frame more below that place
+// costs 8 KB for each wait that a worker keeps.
+func requireSmallStacks(t *testing.T, figure bench.Figure) {
+	t.Helper()
+	t.Logf("the bare loop uses %v bytes of its stack, a wait %v of %d", figure.Bare, figure.Jobwait, bench.StackLimit)
+	require.Greater(t, figure.Jobwait[0], 1000.0, "the stacks of sleeping workflows cannot be read; see stack.go")
+	require.Less(t, figure.Jobwait[0], float64(bench.StackLimit),
+		"a wait sleeps too deep for a stack of 8 KB: take calls and large values out of the frames below workflow.Await in workflows/await.go")
+}
+
+// raced reports whether this is built for the race detector, whose frames are larger.
+func raced() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 func TestOptionsAreChecked(t *testing.T) {

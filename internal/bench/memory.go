@@ -33,6 +33,7 @@ func (b *bench) memory(ctx context.Context) error {
 		b.report.figure(heapName(n), "KiB", target{})
 	}
 	b.report.figure(b.deepName(), "KiB", target{})
+	b.report.figure(stackName, "bytes", below(StackLimit))
 	return nil
 }
 
@@ -76,7 +77,7 @@ func (b *bench) memoryOf(ctx context.Context, s side) (err error) {
 		b.report.add(residentName(n), s.name, float64(resident-empty)/each)
 		b.report.add(heapName(n), s.name, float64(now.total()-kept.total())/each)
 	}
-	return nil
+	return b.stackOf(s, t.worker)
 }
 
 // deepMemoryOf looks at waits that have asked many times.

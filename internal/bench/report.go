@@ -90,6 +90,10 @@ func ratioBelow(limit float64) target {
 	return target{fmt.Sprintf("under %g times", limit), func(_, ratio float64) bool { return ratio < limit }}
 }
 
+func below(limit float64) target {
+	return target{fmt.Sprintf("under %g", limit), func(jobwait, _ float64) bool { return jobwait < limit }}
+}
+
 func ratioAtMost(limit float64) target {
 	return target{fmt.Sprintf("at most %g times", limit), func(_, ratio float64) bool { return ratio <= limit+rounding }}
 }

@@ -122,34 +122,30 @@ var kinds = []kind{ //nolint:gochecknoglobals // a table
 	{name: "too-long", draw: func(r *rand.Rand, w *Wait) { script(r, w, waittest.Status(503).RetryAfter("900")) }},
 }
 
-// submitKinds are in turn what the submissions of a run are like. Of what a provider has made, people may attach it or have it
-// submitted again.
+// submitKinds are in turn what the submissions of a run are like. Every third is at a provider that knows no keys: the first of
+// those leave people in doubt whether there is a job.
 var submitKinds = []kind{ //nolint:gochecknoglobals // a table
 	{shares: true, name: "submitted", draw: func(r *rand.Rand, w *Wait) { script(r, w) }},
 	{name: "answer-lost", draw: submitting(waittest.SubmitStep{Answer: waittest.Hangup()})},
 	{name: "cut-before", draw: submitting(waittest.SubmitStep{NoJob: true, Answer: waittest.ResetConnection()})},
-	{shares: true, name: "submit-hangs", draw: func(r *rand.Rand, w *Wait) {
-		submitting(waittest.SubmitStep{Answer: waittest.Step{Hold: true}})(r, w)
-		w.Spec.Schedule.RequestTimeoutSeconds = new(6)
-	}},
 	{shares: true, name: "not-yet", draw: func(r *rand.Rand, w *Wait) {
 		later := waittest.SubmitStep{NoJob: true, Answer: waittest.Status(429).RetryAfter(seconds(r, 3, 6))}
 		submitting(later, later)(r, w)
 	}},
-	{name: "no-job-id", draw: submitting(waittest.SubmitStep{Answer: waittest.Step{Omit: []string{"job_id"}}})},
-	{name: "submit-broken", draw: submitting(
-		waittest.SubmitStep{NoJob: true, Answer: waittest.Status(503)}, waittest.SubmitStep{Answer: waittest.Status(500)},
-		waittest.SubmitStep{Answer: waittest.Step{Do: waittest.DoCut}},
-	)},
-	{name: "refused", draw: func(r *rand.Rand, w *Wait) {
-		submitting()(r, w)
-		w.Submit.Steps = []waittest.SubmitStep{{NoJob: true, Answer: waittest.Status(422)}}
+	{shares: true, name: "submit-hangs", draw: func(r *rand.Rand, w *Wait) {
+		submitting(waittest.SubmitStep{Answer: waittest.Step{Hold: true}})(r, w)
+		w.Spec.Schedule.RequestTimeoutSeconds = new(6)
 	}},
 	{name: "job-fails", draw: func(r *rand.Rand, w *Wait) {
 		w.Script = waittest.Script(running(r, w.polls), waittest.Failed("E_ROWS", "too many rows"))
 		w.Submit.OfferResubmit = true
 		w.Answers = []Answer{{Kind: wire.DecisionResubmit}, {Kind: wire.DecisionClose}}
 	}},
+	{name: "refused", draw: func(r *rand.Rand, w *Wait) {
+		submitting()(r, w)
+		w.Submit.Steps = []waittest.SubmitStep{{NoJob: true, Answer: waittest.Status(422)}}
+	}},
+	{name: "no-job-id", draw: submitting(waittest.SubmitStep{Answer: waittest.Step{Omit: []string{"job_id"}}})},
 	{name: "done-at-once", draw: func(r *rand.Rand, w *Wait) {
 		submitting(waittest.SubmitStep{Answer: waittest.Step{Status: 201, State: "succeeded", ResultURL: resultURL(w.Job)}})(r, w)
 	}},
@@ -157,6 +153,10 @@ var submitKinds = []kind{ //nolint:gochecknoglobals // a table
 		submitting(waittest.SubmitStep{NoJob: true, Answer: waittest.Status(401)})(r, w)
 		w.Answers = []Answer{{Kind: wire.DecisionUseCredential}, {Kind: wire.DecisionClose}}
 	}},
+	{name: "submit-broken", draw: submitting(
+		waittest.SubmitStep{NoJob: true, Answer: waittest.Status(503)}, waittest.SubmitStep{Answer: waittest.Status(500)},
+		waittest.SubmitStep{Answer: waittest.Step{Do: waittest.DoCut}},
+	)},
 	{name: "submit-stopped", draw: func(r *rand.Rand, w *Wait) {
 		submitting(waittest.SubmitStep{Answer: waittest.Hangup()})(r, w)
 		w.Stop = between(r, time.Second, w.Life)
