@@ -20,25 +20,35 @@ const (
 
 // WriteTables writes the demonstration's table into a directory for providers that take submissions in other ways.
 func WriteTables(dir string) error {
-	table, err := fs.ReadFile(statetables.Demo(), "demo-export.yaml")
-	if err != nil {
-		return err
-	}
 	const keyed, later = "  idempotency: header\n  name: Idempotency-Key\n  max_length: 128\n", "    later: [429]\n"
 	for provider, edits := range map[string][]string{
 		ProviderPlain: {keyed, "  idempotency: none\n"},
 		ProviderNamed: {keyed, "  idempotency: client_id\n  name: job_id\n", later, later + "    exists: [409]\n"},
 	} {
-		text := strings.ReplaceAll(string(table), "provider: demo-export", "provider: "+provider)
-		for i := 0; i < len(edits); i += 2 {
-			if !strings.Contains(text, edits[i]) {
-				return fmt.Errorf("bed: the demonstration's table has no %q any more", edits[i])
-			}
-			text = strings.Replace(text, edits[i], edits[i+1], 1)
+		text, err := DemoAs(provider, edits...)
+		if err != nil {
+			return err
 		}
 		if err := os.WriteFile(filepath.Join(dir, provider+".yaml"), []byte(text), 0o600); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// DemoAs is the demonstration's table for a provider of another name, with each first text of the edits replaced by the one after it.
+// A text that does not stand there is an error.
+func DemoAs(provider string, edits ...string) (string, error) {
+	table, err := fs.ReadFile(statetables.Demo(), "demo-export.yaml")
+	if err != nil {
+		return "", err
+	}
+	text := strings.ReplaceAll(string(table), "provider: demo-export", "provider: "+provider)
+	for i := 0; i < len(edits); i += 2 {
+		if !strings.Contains(text, edits[i]) {
+			return "", fmt.Errorf("bed: the demonstration's table has no %q", edits[i])
+		}
+		text = strings.Replace(text, edits[i], edits[i+1], 1)
+	}
+	return text, nil
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -21,7 +20,6 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"github.com/jobwait/jobwait/internal/bed"
-	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/waittest"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -39,27 +37,17 @@ type webhooks struct {
 func calling(t *testing.T, queue string) *webhooks {
 	t.Helper()
 	dir := t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		return path
-	}
-	demo, err := statetables.Demo().Open("demo-export.yaml")
-	require.NoError(t, err)
-	text, err := io.ReadAll(demo)
-	require.NoError(t, err)
-	table := strings.Replace(string(text), "provider: demo-export", "provider: called-export", 1) + `
+	table := demoAs(t, "called-export")
+	write(t, dir, "tables/called-export.yaml", table+`
 callback:
   job_id: body.job_id
   when: body.type != "job.noise"
   signature: {scheme: standard_webhooks}
-  source: ` + regexp.MustCompile(`(?m)^read_only: \{source: (\w+)\}`).FindStringSubmatch(string(text))[1] + `
+  source: `+regexp.MustCompile(`(?m)^read_only: \{source: (\w+)\}`).FindStringSubmatch(table)[1]+`
   examples: [{name: one, body: {type: job.changed, job_id: exp_71c}, want: {job_id: exp_71c}}]
-`
-	write("tables/called-export.yaml", table)
-	write("secret", "whsec_"+base64.StdEncoding.EncodeToString([]byte(callingKey))+"\n")
-	file := write("callbacks.yaml", `callbacks: {export: {provider: called-export, account: acct-42, secrets: [{file: secret}]}}
+`)
+	write(t, dir, "secret", "whsec_"+base64.StdEncoding.EncodeToString([]byte(callingKey))+"\n")
+	file := write(t, dir, "callbacks.yaml", `callbacks: {export: {provider: called-export, account: acct-42, secrets: [{file: secret}]}}
 limits: {per_second: 10000, burst: 100000}
 `)
 	crew := newCrew(t, shared, queue, bed.Key, "--tables", filepath.Join(dir, "tables"), "--callbacks", file, "--callbacks-addr", "127.0.0.1:0")

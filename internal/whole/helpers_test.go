@@ -3,6 +3,8 @@ package whole_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -341,4 +343,21 @@ func deadline(after time.Duration) func(*wire.Spec) {
 // result is a success with that result.
 func result(job string) waittest.Step {
 	return waittest.Succeeded("https://files.example.com/" + job + ".csv")
+}
+
+// write writes a file below a directory and returns where it is.
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// demoAs is the demonstration's table for a provider of another name, with each first text of the edits replaced by the one after it.
+func demoAs(t *testing.T, provider string, edits ...string) string {
+	t.Helper()
+	text, err := bed.DemoAs(provider, edits...)
+	require.NoError(t, err)
+	return text
 }

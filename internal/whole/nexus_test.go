@@ -1,6 +1,8 @@
 package whole_test
 
 import (
+	"cmp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -103,10 +105,7 @@ func nexusRefusedLater(t *testing.T, c *caller, job string) {
 
 func nexusAnotherOwner(t *testing.T, c *caller, job string) {
 	t.Helper()
-	require.NoError(t, c.Provider.Set(job, waittest.Script(waittest.State("running").Held(), result(job))))
-	first := c.call(t, "await", c.plainSpec(job))
-	_, err := c.Provider.AwaitRequests(within(t), job, 1)
-	require.NoError(t, err)
+	first := c.held(t, job)
 
 	owner := nexusOwner(t, c.call(t, "await", butWith(c.plainSpec(job), "operation_id", "another")))
 	require.Equal(t, waitID(job), owner.WorkflowID)
@@ -114,8 +113,7 @@ func nexusAnotherOwner(t *testing.T, c *caller, job string) {
 	require.Equal(t, "unknown", owner.Fingerprint)
 	require.False(t, owner.Closed)
 
-	require.Equal(t, 1, c.Provider.Release(job))
-	require.Equal(t, "succeeded", c.answer(t, first)["status"])
+	c.released(t, job, first)
 	owner = nexusOwner(t, c.call(t, "await", butWith(c.plainSpec(job), "operation_id", "another")))
 	require.True(t, owner.Closed)
 	require.NotEmpty(t, owner.RunID)
@@ -134,15 +132,10 @@ func nexusOtherSubmission(t *testing.T, c *caller, job string) {
 // A caller that makes the same operation once more, while it is running or after its end, is told the one end.
 func nexusTheSameAgain(t *testing.T, c *caller, job string) {
 	t.Helper()
-	require.NoError(t, c.Provider.Set(job, waittest.Script(waittest.State("running").Held(), result(job))))
-	first := c.call(t, "await", c.plainSpec(job))
-	_, err := c.Provider.AwaitRequests(within(t), job, 1)
-	require.NoError(t, err)
+	first := c.held(t, job)
 	second := c.call(t, "await", c.plainSpec(job))
 	c.begun(t, second)
-	require.Equal(t, 1, c.Provider.Release(job))
-	ended := c.answer(t, first)
-	require.Equal(t, "succeeded", ended["status"])
+	ended := c.released(t, job, first)
 	require.Equal(t, ended, c.answer(t, second))
 	require.Equal(t, ended, c.answer(t, c.call(t, "await", c.plainSpec(job))))
 	past := butWith(c.plainSpec(job), "deadline_at", time.Now().Add(-time.Hour).UTC().Format(time.RFC3339))
@@ -160,15 +153,10 @@ func nexusTheSameAgain(t *testing.T, c *caller, job string) {
 // A call that is repeated after its deadline, while people are asked say, joins the wait that runs.
 func nexusTooLate(t *testing.T, c *caller, job string) {
 	t.Helper()
-	require.NoError(t, c.Provider.Set(job, waittest.Script(waittest.State("running").Held(), result(job))))
-	first := c.call(t, "await", c.plainSpec(job))
-	_, err := c.Provider.AwaitRequests(within(t), job, 1)
-	require.NoError(t, err)
+	first := c.held(t, job)
 	second := c.call(t, "await", butWith(c.plainSpec(job), "deadline_at", time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)))
 	c.begun(t, second)
-	require.Equal(t, 1, c.Provider.Release(job))
-	ended := c.answer(t, first)
-	require.Equal(t, "succeeded", ended["status"])
+	ended := c.released(t, job, first)
 	require.Equal(t, ended, c.answer(t, second))
 	c.replayed(t, job)
 }
@@ -206,9 +194,7 @@ func TestNexusOverManyRuns(t *testing.T) {
 	require.NoError(t, err)
 	second := c.call(t, "await", c.plainSpec(job))
 	c.begun(t, second)
-	require.Equal(t, 1, c.Provider.Release(job))
-	ended := c.answer(t, first)
-	require.Equal(t, "succeeded", ended["status"])
+	ended := c.released(t, job, first)
 	require.Equal(t, ended, c.answer(t, second))
 	runs, err := c.Runs(within(t), waitID(job), "")
 	require.NoError(t, err)
@@ -221,10 +207,7 @@ func TestNexusCancelIsForTheWait(t *testing.T) {
 	t.Parallel()
 	c := newCaller(t, shared, "nexus-cancel-both")
 	job := afresh("nexus-cancel-both")
-	require.NoError(t, c.Provider.Set(job, waittest.Script(waittest.State("running").Held(), result(job))))
-	first := c.call(t, "await", c.plainSpec(job))
-	_, err := c.Provider.AwaitRequests(within(t), job, 1)
-	require.NoError(t, err)
+	first := c.held(t, job)
 	second := c.call(t, "await", c.plainSpec(job))
 	c.begun(t, first)
 	c.begun(t, second)
@@ -237,6 +220,25 @@ func TestNexusCancelIsForTheWait(t *testing.T) {
 		require.Equal(t, "wait_cancelled", outcome["reason"])
 	}
 	c.replayed(t, job)
+}
+
+// held begins a wait whose first request the provider holds.
+func (c *caller) held(t *testing.T, job string) client.WorkflowRun {
+	t.Helper()
+	require.NoError(t, c.Provider.Set(job, waittest.Script(waittest.State("running").Held(), result(job))))
+	run := c.call(t, "await", c.plainSpec(job))
+	_, err := c.Provider.AwaitRequests(within(t), job, 1)
+	require.NoError(t, err)
+	return run
+}
+
+// released lets the request go on and returns how the wait succeeded.
+func (c *caller) released(t *testing.T, job string, run client.WorkflowRun) map[string]any {
+	t.Helper()
+	require.Equal(t, 1, c.Provider.Release(job))
+	ended := c.answer(t, run)
+	require.Equal(t, "succeeded", ended["status"])
+	return ended
 }
 
 func waitID(job string) string { return wire.WorkflowID("demo-export", "acct-42", job) }
@@ -289,9 +291,9 @@ func nexusOwner(t *testing.T, run client.WorkflowRun) wire.AlreadyOwned {
 	handler, application := refusal(t, run)
 	require.Equal(t, nexus.HandlerErrorTypeBadRequest, handler.Type)
 	require.Equal(t, wire.ErrorAlreadyOwned, application.Type())
-	require.Contains(t, application.Message(), "operation \"op-")
 	var owner wire.AlreadyOwned
 	require.NoError(t, application.Details(&owner))
+	require.Contains(t, application.Message(), strconv.Quote(cmp.Or(owner.OperationID, owner.WorkflowID)))
 	return owner
 }
 
@@ -323,16 +325,12 @@ func TestNexusSubmitAndAwait(t *testing.T) {
 	require.Equal(t, outcome, c.answer(t, second))
 	require.Equal(t, outcome, c.answer(t, c.call(t, "submit-and-await", spec)))
 
-	handler, application := refusal(t, c.call(t, "submit-and-await", butWith(spec, "body", map[string]any{"report": "2026-12"})))
-	require.Equal(t, nexus.HandlerErrorTypeBadRequest, handler.Type)
-	require.Equal(t, wire.ErrorAlreadyOwned, application.Type())
-	var owner wire.AlreadyOwned
-	require.NoError(t, application.Details(&owner))
+	owner := nexusOwner(t, c.call(t, "submit-and-await", butWith(spec, "body", map[string]any{"report": "2026-12"})))
 	require.Equal(t, wire.SubmitWorkflowID("demo-export", "acct-42", name), owner.WorkflowID)
 	require.Equal(t, "different", owner.Fingerprint)
 	require.True(t, owner.Closed)
 
-	_, application = refusal(t, c.call(t, "submit-and-await", butWith(spec, "submission_id", name+"-b", "wait", map[string]any{})))
+	_, application := refusal(t, c.call(t, "submit-and-await", butWith(spec, "submission_id", name+"-b", "wait", map[string]any{})))
 	require.Equal(t, wire.ErrorInvalidSpec, application.Type())
 	require.Len(t, own.Submissions(), 1, "something was submitted twice")
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,7 +19,6 @@ import (
 
 	"github.com/jobwait/jobwait"
 	"github.com/jobwait/jobwait/internal/bed"
-	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/waittest"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -62,25 +60,11 @@ func (s *linkStore) link(until time.Time) string {
 func renewing(t *testing.T, queue string, s *linkStore) (dir string) {
 	t.Helper()
 	home := t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(home, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		return path
-	}
-	demo, err := statetables.Demo().Open("demo-export.yaml")
-	require.NoError(t, err)
-	text, err := io.ReadAll(demo)
-	require.NoError(t, err)
-	changed := strings.NewReplacer(
-		"provider: demo-export", "provider: renewing-export",
-		"file: body.result_url", "file: {read: body.result_url, renewable: {source: jobwait}}",
-	).Replace(string(text))
-	require.Contains(t, changed, "renewable")
-	write("tables/renewing-export.yaml", changed)
+	write(t, home, "tables/renewing-export.yaml",
+		demoAs(t, "renewing-export", "file: body.result_url", "file: {read: body.result_url, renewable: {source: jobwait}}"))
 	dir = filepath.Join(home, "reports")
-	destinations := write("destinations.yaml", "destinations: {reports: {url: 'file://"+dir+"?create_dir=true&no_tmp_dir=true'}}")
-	credentials := write("credentials.yaml", `credentials: {demo: {version: "1", env: WHOLE_KEY, origins: ["`+s.URL+`"]}}`)
+	destinations := write(t, home, "destinations.yaml", "destinations: {reports: {url: 'file://"+dir+"?create_dir=true&no_tmp_dir=true'}}")
+	credentials := write(t, home, "credentials.yaml", `credentials: {demo: {version: "1", env: WHOLE_KEY, origins: ["`+s.URL+`"]}}`)
 	newCrew(t, shared, queue, bed.Key, "--tables", filepath.Join(home, "tables"), "--destinations", destinations,
 		"--credentials", credentials).start().await(within(t), "waiting for work")
 	return dir
