@@ -47,7 +47,7 @@ func small(t *testing.T) faults.Options {
 	t.Helper()
 	server, err := devserver.Find(t.Context(), os.Stderr)
 	require.NoError(t, err)
-	return faults.Options{Seed: 1, Waits: 48, For: 25 * time.Second, Workers: 3, Settle: time.Minute, Dir: t.TempDir(), Temporal: server}
+	return faults.Options{Seed: 1, Waits: 48, For: 25 * time.Second, Workers: 3, Settle: 90 * time.Second, Dir: t.TempDir(), Temporal: server}
 }
 
 // TestMutantsApply: a planted fault whose text is gone from the core would be caught by nobody and missed by nobody.

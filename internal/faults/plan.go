@@ -174,6 +174,7 @@ func drawWait(r *rand.Rand, n int, length time.Duration) Wait {
 func (w *Wait) drawSubmit(r *rand.Rand, n int) kind {
 	w.Spec.Provider = []string{"demo-export", bed.ProviderPlain, bed.ProviderNamed}[(n+n/len(submitKinds))%3]
 	w.Submit = &Submit{MaxRequests: 3 + r.IntN(6), Owned: r.IntN(4) == 0}
+	w.Life = max(w.Life/3, min(w.Life, 20*time.Second)) // a person who submits it again, or attaches a job, gives as much once more
 	for range 3 {
 		kind := []wire.DecisionKind{
 			wire.DecisionAttach, wire.DecisionAttach, wire.DecisionAttach, wire.DecisionResubmit, wire.DecisionExtend, wire.DecisionClose, "",

@@ -34,6 +34,9 @@ func TestPlannedWaitsCanBeRun(t *testing.T) {
 		require.NoError(t, w.Script.Validate(), "%s, %s", w.Job, w.Kind)
 		require.Less(t, w.Start+w.Life, options.For*11/10, "%s, %s", w.Job, w.Kind)
 		require.NotEmpty(t, w.Answers, "%s, %s", w.Job, w.Kind)
+		if w.Submit != nil {
+			require.NoError(t, waittest.SubmitScript{Job: w.Script, Steps: w.Submit.Steps}.Validate(), w.Kind)
+		}
 	}
 }
 

@@ -45,7 +45,7 @@ func (c *checker) grantAnew(l *limits, a applied) {
 	}
 	used := 0
 	for _, s := range c.polls() {
-		used += count(!s.scheduled.After(a.at.Add(time.Millisecond)))
+		used += count(s.scheduled.Before(a.at))
 	}
 	l.requests = max(l.requests, used+1)
 	l.extend(a.at.Add(c.Spec.DeadlineAt.Sub(c.opened())))

@@ -31,8 +31,8 @@ func (s Submission) Check(now time.Time) []Violation {
 		c.ended()
 	}
 	for _, rule := range []func(){
-		c.oneAtATime, c.reserved, c.withinBudget, c.neverEarly, c.neverLate, c.silentWhileAsking, c.nothingUnsent, c.reservationsCounted,
-		c.signedRightly, c.madeOnce, c.keyKept, c.keyCarried, c.oneWait, c.endedRightly,
+		c.oneAtATime, c.reserved, c.withinBudget, c.neverEarly, c.neverLate, c.silentWhileAsking, c.cancelsOnce, c.nothingUnsent,
+		c.reservationsCounted, c.signedRightly, c.madeOnce, c.keyKept, c.keyCarried, c.oneWait, c.endedRightly,
 	} {
 		rule()
 	}
