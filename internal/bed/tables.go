@@ -23,7 +23,11 @@ func WriteTables(dir string) error {
 	const keyed, later = "  idempotency: header\n  name: Idempotency-Key\n  max_length: 128\n", "    later: [429]\n"
 	for provider, edits := range map[string][]string{
 		ProviderPlain: {keyed, "  idempotency: none\n"},
-		ProviderNamed: {keyed, "  idempotency: client_id\n  name: job_id\n", later, later + "    exists: [409]\n"},
+		ProviderNamed: {
+			keyed, "  idempotency: client_id\n  name: job_id\n", later, later + "    exists: [409]\n",
+			"{verdict: ambiguous, detail: no_job_id}", // an answer without an id: the submitter knows it
+			`{verdict: accepted, job_id: example-key, status_url: "http://127.0.0.1:8090/exports/exp_72"}`,
+		},
 	} {
 		text, err := DemoAs(provider, edits...)
 		if err != nil {

@@ -86,8 +86,6 @@ func control(commands io.Reader, answers io.Writer) {
 		switch command, rest, _ := strings.Cut(lines.Text(), " "); command {
 		case "settle":
 			err = encoder.Encode(settled())
-		case "stack":
-			err = encoder.Encode(deepestSleeper())
 		case "profile":
 			err = encoder.Encode(profile(rest))
 		}

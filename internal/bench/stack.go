@@ -1,10 +1,14 @@
 package bench
 
 import (
-	"runtime"
-	"runtime/debug"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 const stackName = "stack of a waiting job"
@@ -15,31 +19,42 @@ const stackName = "stack of a waiting job"
 const StackLimit = 16<<10/4 - 800
 
 const (
+	// tracebacks has a process that SIGQUIT ends write the addresses of all frames.
+	tracebacks = "GOTRACEBACK=system"
 	// sleeps is in the stack of every workflow that waits for something.
 	sleeps = "go.temporal.io/sdk/internal.(*coroutineState).yield"
 	// aboveFirst is what lies on a stack above its first frame.
 	aboveFirst = 32
-	// stacksAtOnce bounds the text of all stacks; of more than that the first are looked at.
-	stacksAtOnce = 64 << 20
 )
 
-// stackOf has the worker say how much the job that sleeps deepest uses of its stack.
+// stackOf ends the worker and finds in what it writes then how much the job that sleeps deepest uses of its stack.
 func (b *bench) stackOf(s side, w *workerProcess) error {
-	var deepest int
-	if err := w.ask("stack", &deepest); err != nil {
+	text, err := w.quit()
+	if err != nil {
 		return err
 	}
-	b.report.add(stackName, s.name, float64(deepest))
+	b.report.add(stackName, s.name, float64(deepestSleeper(text)))
 	return nil
 }
 
-// deepestSleeper is how many bytes of its stack the workflow uses that sleeps deepest in this process.
-func deepestSleeper() int {
-	debug.SetTraceback("system") // with the addresses of the frames
-	text := make([]byte, stacksAtOnce)
-	text = text[:runtime.Stack(text, true)]
+// quit ends the worker with all its stacks in its log, which it returns.
+func (w *workerProcess) quit() (string, error) {
+	if err := w.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
+		return "", err
+	}
+	_, _ = io.Copy(io.Discard, w.out)
+	if err := w.cmd.Wait(); !errors.As(err, new(*exec.ExitError)) {
+		return "", fmt.Errorf("bench: worker %d after SIGQUIT: %w", w.pid(), err)
+	}
+	w.ended = true
+	text, err := os.ReadFile(w.log.Name())
+	return string(text), err
+}
+
+// deepestSleeper is how many bytes of its stack the workflow uses that sleeps deepest.
+func deepestSleeper(stacks string) int {
 	deepest := 0
-	for stack := range strings.SplitSeq(string(text), "\n\n") {
+	for stack := range strings.SplitSeq(stacks, "\n\n") {
 		if header, _, _ := strings.Cut(stack, "\n"); strings.Contains(header, "[chan receive") && strings.Contains(stack, sleeps) {
 			deepest = max(deepest, usedOf(stack))
 		}

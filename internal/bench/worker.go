@@ -32,6 +32,7 @@ type workerProcess struct {
 	stdin io.WriteCloser
 	out   *bufio.Reader
 	log   *os.File
+	ended bool // by quit
 }
 
 const stopPatience = 20 * time.Second
@@ -43,7 +44,7 @@ func startWorker(program, role, logFile string, args, env []string) (*workerProc
 		return nil, err
 	}
 	w := &workerProcess{cmd: exec.Command(program, args...), log: log} //nolint:noctx // stop ends it
-	w.cmd.Env = append(append(os.Environ(), roleVariable+"="+role), env...)
+	w.cmd.Env = append(append(os.Environ(), roleVariable+"="+role, tracebacks), env...)
 	w.cmd.Stderr = log
 	out, err := w.cmd.StdoutPipe()
 	if err != nil {
@@ -81,6 +82,9 @@ func (w *workerProcess) settle() (memory, error) {
 
 // stop ends the worker in order, and with force if that takes too long.
 func (w *workerProcess) stop() error {
+	if w.ended {
+		return w.log.Close()
+	}
 	force := time.AfterFunc(stopPatience, func() { _ = w.cmd.Process.Kill() })
 	defer force.Stop()
 	err := w.cmd.Process.Signal(syscall.SIGTERM)

@@ -410,8 +410,9 @@ func TestCleanWaitsBreakNoRule(t *testing.T) {
 		"held back": tell().heldBack(5, enumspb.EVENT_TYPE_ACTIVITY_TASK_FAILED).heldBack(15, enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT).
 			heldBack(25, enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCELED).poll(35, "succeeded", nil).closes(35.2,
 			outcome(wire.StatusSucceeded, "succeeded", wire.Counters{StatusRequestsUsed: 4}, map[string]int{"200": 1})),
-		"nudged":         tell().poll(5, "running", nil).nudged(6).counts(8, 2).nudged(9).poll(10, "running", nil).closes(11, outcome(wire.StatusUnresolved, "running", wire.Counters{StatusRequestsUsed: 2, NudgesReceived: 2}, map[string]int{"200": 2})),
-		"signed":         tell().trusts().poll(5, "archiving", nil).escalates(5.1).signals(6, extend("unsigned", 90, 1)).decides(9, signed(extend("d", 90, 1))).succeeds(12, 2),
+		"nudged": tell().poll(5, "running", nil).nudged(6).counts(8, 1).nudged(9).poll(10, "running", nil).closes(11, outcome(wire.StatusUnresolved, "running", wire.Counters{StatusRequestsUsed: 2, NudgesReceived: 2}, map[string]int{"200": 2})),
+		"signed": tell().trusts().poll(5, "archiving", nil).escalates(5.1).signals(6, extend("unsigned", 90, 1)).decides(9, signed(decision(wire.DecisionClose))).
+			closes(9, outcome(wire.StatusUnresolved, "archiving", wire.Counters{StatusRequestsUsed: 1}, map[string]int{"200": 1})),
 		"retry-after kept": tell().poll(5, "", busy("4")).poll(9, "succeeded", nil).closes(9.2, outcome(wire.StatusSucceeded, "succeeded",
 			wire.Counters{StatusRequestsUsed: 2, TransportFailuresUsed: 1}, map[string]int{"503": 1, "200": 1})),
 	} {
