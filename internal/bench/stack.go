@@ -23,8 +23,8 @@ const (
 	tracebacks = "GOTRACEBACK=system"
 	// sleeps is in the stack of every workflow that waits for something.
 	sleeps = "go.temporal.io/sdk/internal.(*coroutineState).yield"
-	// aboveFirst is what lies on a stack above its first frame.
-	aboveFirst = 32
+	// aboveFirst is what lies on a stack above its first frame, runtime.goexit (runtime.newproc1).
+	aboveFirst = 24
 )
 
 // stackOf ends the worker and finds in what it writes then how much the job that sleeps deepest uses of its stack.
