@@ -104,17 +104,61 @@ func elsewhere() group {
 	}, attach, nil)
 }
 
+// heldUntilReleased is running at the first look, which waits to be released, and has succeeded at the second.
+func heldUntilReleased() waittest.JobScript {
+	return waittest.Script(waittest.State("running").Held().Times(1), waittest.Succeeded("https://files.example.com/report.csv"))
+}
+
+// waitedFor waits until the job that was made is asked for, and gives its id.
+func waitedFor(ctx context.Context, b *bed.Bed) (string, error) {
+	made := b.Provider.Submissions()[0].JobID
+	_, err := b.Provider.AwaitRequests(ctx, made, 2) // the first has made it
+	return made, err
+}
+
+// owned is a submission whose job another waits for already.
+func owned() group {
+	return submitted("submission_owned", "demo-plain", waittest.SubmitScript{
+		Job: heldUntilReleased(), NoKeys: true, Steps: []waittest.SubmitStep{{Answer: waittest.Hangup()}, {}},
+	}, func(ctx context.Context, b *bed.Bed, run client.WorkflowRun) error {
+		if _, err := b.Escalated(ctx, run); err != nil {
+			return err
+		}
+		made := b.Provider.Submissions()[0].JobID
+		if _, err := b.Start(ctx, anotherWait(b, made)); err != nil {
+			return err
+		}
+		if _, err := waitedFor(ctx, b); err != nil {
+			return err
+		}
+		if err := attach(ctx, b, run); err != nil {
+			return err
+		}
+		if _, err := b.Until(ctx, run, func(view wire.OperationView) bool { return view.Submission.Owner != nil }); err != nil {
+			return err
+		}
+		b.Provider.Release(made)
+		return nil
+	}, nil)
+}
+
+func anotherWait(b *bed.Bed, job string) wire.Spec {
+	spec := b.Spec(job)
+	spec.Provider, spec.Params = "demo-plain", submission(b, job, "demo-plain").Params
+	return spec
+}
+
 // resetAfterAcceptance is a submission that is reset to before it has started its wait, which goes on.
 func resetAfterAcceptance() group {
 	return submitted("submission_reset", "demo-export", waittest.SubmitScript{
-		Job: waittest.Script(waittest.State("running").Held().Times(1), waittest.Succeeded("https://files.example.com/report.csv")),
+		Job: heldUntilReleased(),
 	}, func(ctx context.Context, b *bed.Bed, run client.WorkflowRun) error {
 		task, err := taskBeforeItsWait(ctx, b, run)
 		if err != nil {
 			return err
 		}
-		made := b.Provider.Submissions()[0].JobID
-		if _, err := b.Provider.AwaitRequests(ctx, made, 1); err != nil {
+		made, err := waitedFor(ctx, b)
+		if err != nil {
 			return err
 		}
 		reset, err := b.Reset(ctx, run, task)

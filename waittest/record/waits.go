@@ -67,7 +67,7 @@ func groups() []group {
 		{server: devserver.Options{SearchAttributes: true, FastTimers: true}, waits: told(), channels: true},
 		held(),
 		submittedOnce(), submittedAgain(), attached(), resubmitted(),
-		elsewhere(), resetAfterAcceptance(), cancelledOverRuns(), called(),
+		elsewhere(), owned(), resetAfterAcceptance(), cancelledOverRuns(), called(),
 	}
 }
 
