@@ -13,22 +13,30 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// handedOut is a table of a provider that says in a header where the job is.
-const handedOut = `
+// underBoth is what the tables of these tests have in common.
+const underBoth = `
 provider: demo-export
-title: Says in a header where the job is
+title: Of a test
 sources: {t: {at: this test, read: 2026-11-29, for: [params, request, state, states, success_requires]}}
 read_only: {source: t}
 params: {port: {pattern: "^[1-9][0-9]{0,4}$", default: "8090", about: where it listens}}
+state: body.state
+states: {pending: [running], success: [succeeded], failure: [failed]}
+success_requires: {none: there is nothing to carry away}
+examples:
+  - {name: running, given: {body: {state: running}}, want: {category: pending, raw_state: running}}
+  - {name: succeeded, given: {body: {state: succeeded}}, want: {category: success, raw_state: succeeded}}
+  - {name: failed, given: {body: {state: failed}}, want: {category: failure, raw_state: failed}}
+`
+
+// handedOut is a table of a provider that says in a header where the job is.
+const handedOut = underBoth + `
 request:
   url: "{status_url}"
   status_url_query: [api-version]
   origins: ["http://127.0.0.1:*"]
   auth: {scheme: bearer}
   allow_private_network: true
-state: body.state
-states: {pending: [running], success: [succeeded], failure: [failed]}
-success_requires: {none: there is nothing to carry away}
 submit:
   idempotency: none
   source: t
@@ -42,10 +50,6 @@ submit:
       given: {status: 202, headers: {HEADER: "https://elsewhere.example.com/v1/operations/op-7"}, body: {id: op-7}}
       want: {verdict: accepted, job_id: op-7, detail: status_url}
 example_job: {id: op-1, status_url: "http://127.0.0.1:8090/v1/operations/op-1"}
-examples:
-  - {name: running, given: {body: {state: running}}, want: {category: pending, raw_state: running}}
-  - {name: succeeded, given: {body: {state: succeeded}}, want: {category: success, raw_state: succeeded}}
-  - {name: failed, given: {body: {state: failed}}, want: {category: failure, raw_state: failed}}
 `
 
 // handedOutIn is the table of a header, with the job's id from there.
@@ -54,20 +58,12 @@ func handedOutIn(header, from string) string {
 }
 
 // chosen is a table of a provider at which the caller chooses the job's id, in the URL.
-const chosen = `
-provider: demo-export
-title: The caller chooses the id
-sources: {t: {at: this test, read: 2026-11-29, for: [params, request, state, states, success_requires]}}
-read_only: {source: t}
-params: {port: {pattern: "^[1-9][0-9]{0,4}$", default: "8090", about: where it listens}}
+const chosen = underBoth + `
 request:
   url: "http://127.0.0.1:{params.port}/v2/instances/{job_id}"
   origins: ["http://127.0.0.1:*"]
   auth: {scheme: bearer}
   allow_private_network: true
-state: body.state
-states: {pending: [running], success: [succeeded], failure: [failed]}
-success_requires: {none: there is nothing to carry away}
 submit:
   idempotency: client_id
   name: id
@@ -78,10 +74,6 @@ submit:
     - {name: accepted, key: k-1, given: {status: 202, body: {}}, want: {verdict: accepted, job_id: k-1}}
     - {name: there already, key: k-1, given: {status: 200, body: {}}, want: {verdict: accepted, job_id: k-1, detail: key_used}}
 example_job: {id: op-1}
-examples:
-  - {name: running, given: {body: {state: running}}, want: {category: pending, raw_state: running}}
-  - {name: succeeded, given: {body: {state: succeeded}}, want: {category: success, raw_state: succeeded}}
-  - {name: failed, given: {body: {state: failed}}, want: {category: failure, raw_state: failed}}
 `
 
 func (w *world) tabled(text string) {

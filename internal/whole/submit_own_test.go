@@ -151,9 +151,7 @@ func (s *submitting) answerReset(job string) int {
 		s.decide(extend(open.ID, "d-1"))
 		return 2
 	}
-	attach := decision(wire.DecisionAttach, open.ID, "d-1")
-	attach.ProviderJobID, attach.StatusURL = job, s.provider.StatusURL(job)
-	s.decide(attach)
+	s.attach(open, job)
 	return 1
 }
 
@@ -186,8 +184,7 @@ func TestCancelledSubmissionOverRuns(t *testing.T) {
 	s.begin()
 	s.continued()
 	s.waitedFor()
-	require.NoError(t, s.bed.Client.CancelWorkflow(s.ctx, s.run.GetID(), ""))
-	s.stoppedWithItsWait()
+	s.stopped()
 }
 
 // R48: the same after a reset, by which its wait has become the child of a run that is over.
@@ -201,13 +198,13 @@ func TestCancelledSubmissionAfterAReset(t *testing.T) {
 	reset, err := s.bed.Reset(s.ctx, s.run, s.taskBefore(never))
 	require.NoError(t, err)
 	s.run = reset
-	require.NoError(t, s.bed.Client.CancelWorkflow(s.ctx, s.run.GetID(), ""))
-	s.stoppedWithItsWait()
+	s.stopped()
 }
 
-// stoppedWithItsWait wants the end of a submission that was told to stop, and of its own wait.
-func (s *submitting) stoppedWithItsWait() {
+// stopped tells a submission to stop, and wants its end and that of its own wait.
+func (s *submitting) stopped() {
 	s.Helper()
+	require.NoError(s, s.bed.Client.CancelWorkflow(s.ctx, s.run.GetID(), ""))
 	outcome := s.outcome()
 	require.Equal(s, wire.ReasonWaitCancelled, outcome.Reason)
 	require.Nil(s, outcome.Owner)
@@ -296,9 +293,7 @@ func TestSubmissionWhoseOwnerNeverWaited(t *testing.T) {
 	owned.Provider, owned.Params, owned.MaxStatusRequests = "demo-plain", s.spec.Params, 0
 	_, err := s.bed.StartOn(s.ctx, s.queue+"-later", owned)
 	require.NoError(t, err)
-	attach := decision(wire.DecisionAttach, open.ID, "d-1")
-	attach.ProviderJobID, attach.StatusURL = job, s.provider.StatusURL(job)
-	s.decide(attach)
+	s.attach(open, job)
 	_, err = s.bed.Until(s.ctx, s.run, func(view wire.OperationView) bool { return view.Submission.Owner != nil })
 	require.NoError(t, err)
 	newCrew(t, s.bed, s.queue+"-later", bed.Key, "--tables", plainTable(t)).start()
@@ -348,9 +343,7 @@ func TestSubmissionWhoseStatusURLIsRejected(t *testing.T) {
 			require.Equal(t, []wire.DecisionKind{wire.DecisionAttach, wire.DecisionClose}, kindsOf(open))
 			require.Contains(t, open.Message, job)
 			require.NotContains(t, open.Message, "hidden-word")
-			attach := decision(wire.DecisionAttach, open.ID, "d-1")
-			attach.ProviderJobID, attach.StatusURL = job, s.provider.StatusURL(job)
-			s.decide(attach)
+			s.attach(open, job)
 			s.onlyOne(s.outcome(), 1)
 			require.Equal(t, 1, count(s.audit(), wire.EventRequestReserved))
 		})

@@ -110,6 +110,14 @@ func (s *submitting) decide(d wire.Decision) {
 	require.NoError(s, err)
 }
 
+// attach answers a question with a job that is there.
+func (s *submitting) attach(open wire.EscalationView, job string) {
+	s.Helper()
+	attach := decision(wire.DecisionAttach, open.ID, "d-1")
+	attach.ProviderJobID, attach.StatusURL = job, s.provider.StatusURL(job)
+	s.decide(attach)
+}
+
 func (s *submitting) audit() []wire.Entry {
 	s.Helper()
 	answer, err := s.bed.Client.QueryWorkflow(s.ctx, s.run.GetID(), "", wire.QueryAudit)
@@ -246,10 +254,7 @@ func TestSubmissionFaultsWithoutAKey(t *testing.T) {
 			if fault.made == 0 {
 				s.decide(decision(wire.DecisionResubmit, open.ID, "d-1"))
 			} else {
-				attach := decision(wire.DecisionAttach, open.ID, "d-1")
-				attach.ProviderJobID = s.provider.Submissions()[0].JobID
-				attach.StatusURL = s.provider.StatusURL(attach.ProviderJobID)
-				s.decide(attach)
+				s.attach(open, s.provider.Submissions()[0].JobID)
 			}
 			outcome := s.outcome()
 			require.Equal(t, wire.StatusSucceeded, outcome.Status)
@@ -323,9 +328,7 @@ func TestSubmissionOfAnOwnedJob(t *testing.T) {
 	_, err = s.provider.Await(s.ctx, job, func(entries []waittest.LogEntry) bool { return statusRequests(entries) >= 1 })
 	require.NoError(t, err)
 
-	attach := decision(wire.DecisionAttach, open.ID, "d-1")
-	attach.ProviderJobID, attach.StatusURL = job, s.provider.StatusURL(job)
-	s.decide(attach)
+	s.attach(open, job)
 	_, err = s.bed.Until(s.ctx, s.run, func(view wire.OperationView) bool { return view.Submission.Owner != nil })
 	require.NoError(t, err)
 	require.Equal(t, 1, s.provider.Release(job))
