@@ -9,8 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -49,13 +47,7 @@ type store struct {
 func newStore(t *testing.T) *store {
 	t.Helper()
 	s := &store{release: make(chan struct{})}
-	home, err := url.Parse(shared.Provider.URL())
-	require.NoError(t, err)
-	mux := http.NewServeMux()
-	mux.Handle("/", httputil.NewSingleHostReverseProxy(home))
-	mux.HandleFunc("GET /files/large", s.serve)
-	s.Server = httptest.NewServer(mux)
-	t.Cleanup(s.Close)
+	s.Server = beside(t, map[string]http.HandlerFunc{"GET /files/large": s.serve})
 	t.Cleanup(func() { s.free.Do(func() { close(s.release) }) })
 	return s
 }

@@ -3,6 +3,10 @@ package whole_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -360,4 +364,19 @@ func demoAs(t *testing.T, provider string, edits ...string) string {
 	text, err := bed.DemoAs(provider, edits...)
 	require.NoError(t, err)
 	return text
+}
+
+// beside is the shared provider with more than its own paths.
+func beside(t *testing.T, more map[string]http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	home, err := url.Parse(shared.Provider.URL())
+	require.NoError(t, err)
+	mux := http.NewServeMux()
+	mux.Handle("/", httputil.NewSingleHostReverseProxy(home))
+	for pattern, handle := range more {
+		mux.HandleFunc(pattern, handle)
+	}
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server
 }

@@ -5,8 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -31,25 +29,22 @@ type linkStore struct {
 
 func newLinkStore(t *testing.T) *linkStore {
 	t.Helper()
-	home, err := url.Parse(shared.Provider.URL())
-	require.NoError(t, err)
 	s := &linkStore{}
-	mux := http.NewServeMux()
-	mux.Handle("/", httputil.NewSingleHostReverseProxy(home))
-	mux.HandleFunc("GET /files/signed", func(w http.ResponseWriter, r *http.Request) {
-		s.asked.Add(1)
-		until, err := strconv.ParseInt(r.URL.Query().Get("until"), 10, 64)
-		if err != nil || time.Now().UnixMilli() >= until {
-			s.gone.Add(1)
-			w.WriteHeader(http.StatusGone)
-			return
-		}
-		_, _ = io.WriteString(w, "rows\n")
+	s.Server = beside(t, map[string]http.HandlerFunc{
+		"GET /files/signed": s.signed, "GET /files/private": func(http.ResponseWriter, *http.Request) { s.others.Add(1) },
 	})
-	mux.HandleFunc("GET /files/private", func(http.ResponseWriter, *http.Request) { s.others.Add(1) })
-	s.Server = httptest.NewServer(mux)
-	t.Cleanup(s.Close)
 	return s
+}
+
+func (s *linkStore) signed(w http.ResponseWriter, r *http.Request) {
+	s.asked.Add(1)
+	until, err := strconv.ParseInt(r.URL.Query().Get("until"), 10, 64)
+	if err != nil || time.Now().UnixMilli() >= until {
+		s.gone.Add(1)
+		w.WriteHeader(http.StatusGone)
+		return
+	}
+	_, _ = io.WriteString(w, "rows\n")
 }
 
 func (s *linkStore) link(until time.Time) string {

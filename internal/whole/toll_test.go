@@ -5,10 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -40,14 +36,8 @@ type toll struct {
 
 func newToll(t *testing.T) *toll {
 	t.Helper()
-	home, err := url.Parse(shared.Provider.URL())
-	require.NoError(t, err)
 	s := &toll{}
-	mux := http.NewServeMux()
-	mux.Handle("/", httputil.NewSingleHostReverseProxy(home))
-	mux.HandleFunc("GET /files/rows", s.serve)
-	s.Server = httptest.NewServer(mux)
-	t.Cleanup(s.Close)
+	s.Server = beside(t, map[string]http.HandlerFunc{"GET /files/rows": s.serve})
 	return s
 }
 
@@ -113,15 +103,10 @@ func (s *toll) refused(t *testing.T) (at time.Time) {
 func tolled(t *testing.T, queue, origin, origins string) {
 	t.Helper()
 	home := t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(home, name)
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		return path
-	}
 	newCrew(t, shared, queue, bed.Key,
-		"--credentials", write("credentials.yaml", `credentials: {demo: {version: "1", env: WHOLE_KEY, origins: ["`+origin+`"]}}`),
-		"--destinations", write("destinations.yaml", "destinations: {reports: {url: 'file://"+home+"?no_tmp_dir=true'}}"),
-		"--origins", write("origins.yaml", origins),
+		"--credentials", write(t, home, "credentials.yaml", `credentials: {demo: {version: "1", env: WHOLE_KEY, origins: ["`+origin+`"]}}`),
+		"--destinations", write(t, home, "destinations.yaml", "destinations: {reports: {url: 'file://"+home+"?no_tmp_dir=true'}}"),
+		"--origins", write(t, home, "origins.yaml", origins),
 	).start().await(within(t), "waiting for work")
 }
 
