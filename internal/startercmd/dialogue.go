@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -202,9 +204,23 @@ func (d *dialogue) askWhich(ctx context.Context, option wire.Option, decision *w
 		if err := d.text(ctx, "id of the job that you found at the provider", &decision.ProviderJobID); err != nil {
 			return err
 		}
-		return d.askStatusURL(ctx, decision)
+		if err := d.askStatusURL(ctx, decision); err != nil {
+			return err
+		}
+		return d.askParams(ctx, decision)
 	}
 	return nil
+}
+
+// askParams asks for what else the state table reads from the answer to a submission; an empty line is nothing.
+func (d *dialogue) askParams(ctx context.Context, decision *wire.Decision) error {
+	return d.until(ctx, "params that the table reads from the answer, as name=value with spaces between, empty where it reads none?", func(line string) string {
+		decision.Params = nil
+		if err := addParams(&decision.Params, strings.Fields(line)); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
 }
 
 // askStatusURL asks for the URL that some providers hand out; an empty line is none.
@@ -365,6 +381,9 @@ func (d *dialogue) costs(option wire.Option, decision wire.Decision) []string {
 		if typed[1] != "" {
 			lines = append(lines, fmt.Sprintf("%s: %q", typed[0], typed[1]))
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(decision.Params)) {
+		lines = append(lines, fmt.Sprintf("param %s: %q", name, decision.Params[name]))
 	}
 	return append(lines, "comment: "+decision.Comment)
 }

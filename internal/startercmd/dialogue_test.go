@@ -14,11 +14,12 @@ func TestWhatWasTypedIsConfirmed(t *testing.T) {
 	t.Parallel()
 	d := &dialogue{}
 	costs := strings.Join(d.costs(wire.Option{Text: "wait for a job that was found"}, wire.Decision{
-		Kind: wire.DecisionAttach, ProviderJobID: "exp_7", StatusURL: "https://example.com/exp_7", Comment: "found it",
+		Kind: wire.DecisionAttach, ProviderJobID: "exp_7", StatusURL: "https://example.com/exp_7", Params: map[string]string{"region": "eu"}, Comment: "found it",
 	}), "\n")
 	require.Equal(t, `wait for a job that was found
 job: "exp_7"
 URL of its status: "https://example.com/exp_7"
+param region: "eu"
 comment: found it`, costs)
 	for _, option := range []wire.Option{{Text: "go on"}, {Text: "go on", MaxSeconds: 60}} {
 		costs := d.costs(option, wire.Decision{Kind: wire.DecisionUseCredential, CredentialRef: "second", Comment: "the first has ended"})

@@ -243,6 +243,10 @@ func TestSubmissions(t *testing.T) {
 	s.sees("a terminal may have cut this")
 	s.sees("URL of its status")
 	s.types(shared.Provider.StatusURL(job))
+	s.sees("params that the table reads")
+	s.types("region")
+	s.sees(`"region" is not name=value`)
+	s.types("")
 	s.confirms("seen in the list", "attach by ana@example.com", `job: "`+job+`"`, `URL of its status: "`+shared.Provider.StatusURL(job)+`"`)
 	require.Equal(t, wire.StatusSucceeded, q.outcome().Status)
 

@@ -167,12 +167,28 @@ func (d draft) decision(about slip) (wire.Decision, *wrongField) {
 			return out, &wrongField{fieldName(d.kind, fieldCredential), "Name the credential to go on with."}
 		}
 	case wire.DecisionAttach:
-		out.StatusURL = d.value(d.kind, fieldStatusURL, "")
-		if out.ProviderJobID = d.value(d.kind, fieldJob, ""); out.ProviderJobID == "" {
-			return out, &wrongField{fieldName(d.kind, fieldJob), "Name the job that you found at the provider."}
-		}
+		return out, d.job(&out)
 	}
 	return out, nil
+}
+
+// job is the job that a person found at the provider.
+func (d draft) job(into *wire.Decision) *wrongField {
+	into.StatusURL = d.value(d.kind, fieldStatusURL, "")
+	if into.ProviderJobID = d.value(d.kind, fieldJob, ""); into.ProviderJobID == "" {
+		return &wrongField{fieldName(d.kind, fieldJob), "Name the job that you found at the provider."}
+	}
+	for _, pair := range strings.Fields(d.value(d.kind, fieldParams, "")) {
+		name, value, ok := strings.Cut(pair, "=")
+		if _, twice := into.Params[name]; !ok || name == "" || twice {
+			return &wrongField{fieldName(d.kind, fieldParams), fmt.Sprintf("%q is not name=value, or its name is there already.", pair)}
+		}
+		if into.Params == nil {
+			into.Params = map[string]string{}
+		}
+		into.Params[name] = value
+	}
+	return nil
 }
 
 // tooLong is a field of the answer that has more in it than is taken. What was typed is never left out of what is sent.

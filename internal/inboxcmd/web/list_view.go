@@ -36,6 +36,7 @@ type rowGroup struct {
 type rowView struct {
 	Link, Name             string
 	Provider, Account, Job string
+	Submission             bool // whose Job is its id
 	Reason                 wire.Reason
 	State                  string
 	Tone                   string
@@ -156,7 +157,8 @@ func urgency(left time.Duration) (string, bool) {
 func viewOf(t tab, row listing.Row) rowView {
 	view := rowView{
 		Link: waitPath(row.WorkflowID), Name: row.OperationID, Provider: row.Provider, Account: row.Account, Job: row.Job,
-		Reason: row.Reason, State: phaseText(row.Phase), Tone: "quiet", At: row.StartedAt, AtLabel: "since",
+		Submission: isSubmission(row.WorkflowID),
+		Reason:     row.Reason, State: phaseText(row.Phase), Tone: "quiet", At: row.StartedAt, AtLabel: "since",
 	}
 	if view.Name == "" {
 		view.Name = row.Job

@@ -23,11 +23,12 @@ const (
 	fieldCredential  = "credential"
 	fieldJob         = "job"
 	fieldStatusURL   = "status_url"
+	fieldParams      = "params"
 )
 
 // longest is how many characters a field takes: as many as the wait does.
 func longest(field string) int {
-	if field == fieldStatusURL {
+	if field == fieldStatusURL || field == fieldParams {
 		return operation.MaxFetchURLBytes
 	}
 	return maxTyped
@@ -222,6 +223,10 @@ func jobFields(d draft) []fieldView {
 		{
 			Name: fieldName(kind, fieldStatusURL), Kind: "text", Longest: longest(fieldStatusURL), Label: "Status URL", Value: d.value(kind, fieldStatusURL, ""),
 			Hint: "where the provider hands one out; else empty",
+		},
+		{
+			Name: fieldName(kind, fieldParams), Kind: "text", Longest: longest(fieldParams), Label: "Params", Value: d.value(kind, fieldParams, ""),
+			Hint: "what else the table reads from the answer, as name=value with spaces between; else empty",
 		},
 	}
 }

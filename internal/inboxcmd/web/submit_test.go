@@ -39,6 +39,11 @@ func TestAttach(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, missing.status)
 	require.Contains(t, missing.plain(), "Name the job that you found at the provider.")
 
+	for _, params := range []string{"region", "=eu", "region=eu region=us"} {
+		wrong := cyd.answerTo(run.GetID(), "attach", "attach.job", "exp_1", "attach.params", params, "comment", "seen")
+		require.Equal(t, http.StatusUnprocessableEntity, wrong.status, params)
+		require.Contains(t, wrong.plain(), "is not name=value, or its name is there already.")
+	}
 	long := "https://jobs.example.com/" + strings.Repeat("s", 4096)
 	for name, value := range map[string]string{"attach.status_url": long, "attach.job": strings.Repeat("j", 257)} {
 		tooLong := cyd.answerTo(run.GetID(), "attach", "attach.job", "exp_1", name, value, "comment", "seen")
@@ -77,10 +82,15 @@ func TestAttach(t *testing.T) {
 		job := made[len(made)-1].JobID
 		status := shared.Provider.StatusURL(job) + "?sig="
 		status += strings.Repeat("s", length-len(status))
-		sent := cyd.answerTo(run.GetID(), "attach", "attach.job", job, "attach.status_url", status, "comment", "seen in the list")
+		_, port, _ := strings.Cut(shared.Provider.Address(), ":")
+		sent := cyd.answerTo(run.GetID(), "attach", "attach.job", job, "attach.status_url", status, "attach.params", "port="+port, "comment", "seen in the list")
 		require.Equal(t, http.StatusSeeOther, sent.status, sent.text)
 		require.NoError(t, run.Get(t.Context(), &outcome))
 		require.Equal(t, status, outcome.StatusURL, "it arrives whole")
+		applied, _ := decisions(t, run.GetID())
+		decision, err := wire.DecodeDecision(applied[0].Decision)
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{"port": port}, decision.Params)
 		require.Equal(t, wire.StatusSucceeded, outcome.Status)
 	}
 }
