@@ -45,7 +45,7 @@ func newTab(t *testing.T) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	ctx, stop := context.WithTimeout(ctx, 2*inboxtest.Longest)
+	ctx, stop := context.WithTimeout(ctx, 3*inboxtest.Longest)
 	t.Cleanup(stop)
 	p := &tab{t: t, ctx: ctx}
 	require.NoError(t, chromedp.Listen(ctx, p.listen))

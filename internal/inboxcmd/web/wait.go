@@ -63,7 +63,9 @@ func (s seen) open() bool { return waits.Open(s.info) }
 // submission reports whether it is one, and not a wait.
 func (s seen) submission() bool { return isSubmission(s.ref.id) }
 
-func isSubmission(workflowID string) bool { return strings.HasPrefix(workflowID, wire.SubmitWorkflowIDPrefix) }
+func isSubmission(workflowID string) bool {
+	return strings.HasPrefix(workflowID, wire.SubmitWorkflowIDPrefix)
+}
 
 func (s seen) runID() string { return s.info.WorkflowExecution.RunID }
 
