@@ -324,7 +324,7 @@ func (r *reader) readAccepted(reading *SubmissionReading, key, sentTo, malformed
 	}
 	reading.Verdict, reading.Job, reading.Detail = wire.SubmitAccepted, job, job.Unusable
 	switch {
-	case slices.Contains(r.table.submit.done, r.response.Status):
+	case slices.Contains(r.table.submit.done, r.response.Status) && (malformed == "" || malformed == wire.MalformedEmptyBody):
 		reading.Observation.Job = r.doneAtOnce(*job)
 	case r.table.submit.readsStatus && malformed == "":
 		reading.Observation.Job = r.stateAtOnce(*job)
