@@ -1,6 +1,7 @@
 package whole_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -263,6 +264,27 @@ func TestSubmissionWhoseWaitIsReset(t *testing.T) {
 			require.Equal(t, 2, statusRequests(s.provider.Log(job)))
 		})
 	}
+}
+
+// R58: a wait that ended without an outcome is lost, also where somebody waits for the job anew by then: that is no part of it.
+func TestSubmissionWhoseWaitIsLost(t *testing.T) {
+	t.Parallel()
+	s := over(t, restless, "demo-export", waittest.Script(waittest.State("running")))
+	worker := s.crew.start()
+	s.begin()
+	s.continued()
+	waiting := s.wait(s.waitedFor())
+	worker.kill()
+	require.NoError(t, s.bed.Client.TerminateWorkflow(s.ctx, waiting.GetID(), "", "by a test"))
+	anew, err := s.bed.StartOn(s.ctx, s.queue+"-nobody", s.bed.Spec(s.provider.Submissions()[0].JobID))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.bed.Client.TerminateWorkflow(context.WithoutCancel(s.ctx), anew.GetID(), "", "by a test") })
+	s.crew.start()
+	outcome := s.outcome()
+	require.Equal(t, wire.StatusUnresolved, outcome.Status)
+	require.Contains(t, outcome.Detail, wire.DetailWaitLost)
+	require.Nil(t, outcome.Owner)
+	require.Len(t, s.provider.SubmitRequests(), 2, "a 429, and the one that made the job")
 }
 
 // resetWait resets a wait to the first workflow task of its first run.
