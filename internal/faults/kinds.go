@@ -44,6 +44,9 @@ var kinds = []kind{ //nolint:gochecknoglobals // a table
 		w.Script = waittest.Script(
 			waittest.State("queued").RetryAfter(seconds(r, 3, 6)), waittest.Status(503).RetryAfter(seconds(r, 4, 8)),
 			waittest.Status(429).RetryAfter(seconds(r, 4, 9)+".5"), running(r, w.polls), waittest.Succeeded(resultURL(w.Job)))
+		for at := 2 * time.Second; at < min(w.Life, 30*time.Second); at += 2 * time.Second {
+			w.Nudges = append(w.Nudges, at) // while it may not ask
+		}
 	}},
 	{shares: true, name: "hints", draw: func(r *rand.Rand, w *Wait) {
 		script(r, w, waittest.State("running").PollAfter(0).Times(2), waittest.State("processing").PollAfter(float64(1+r.IntN(6))).Times(2))

@@ -76,7 +76,7 @@ func Mutants() []Mutant {
 			Name: "a submission without a key repeated by Temporal", Rule: check.RuleSubmission,
 			Edits: []Edit{
 				{"activities/submit.go", "return a.submit(ctx, request, ready, s), nil", `result := a.submit(ctx, request, ready, s)
-	if result.Verdict == wire.SubmitAmbiguous && activity.GetInfo(ctx).Attempt < 3 {
+	if result.Verdict == wire.SubmitAmbiguous {
 		return result, fmt.Errorf("once more")
 	}
 	return result, nil`},
