@@ -278,7 +278,9 @@ func TestSubmissionWhoseWaitIsLost(t *testing.T) {
 	require.NoError(t, s.bed.Client.TerminateWorkflow(s.ctx, waiting.GetID(), "", "by a test"))
 	anew, err := s.bed.StartOn(s.ctx, s.queue+"-nobody", s.bed.Spec(s.provider.Submissions()[0].JobID))
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.bed.Client.TerminateWorkflow(context.WithoutCancel(s.ctx), anew.GetID(), "", "by a test") })
+	t.Cleanup(func() {
+		_ = s.bed.Client.TerminateWorkflow(context.WithoutCancel(s.ctx), anew.GetID(), "", "by a test")
+	})
 	s.crew.start()
 	outcome := s.outcome()
 	require.Equal(t, wire.StatusUnresolved, outcome.Status)
