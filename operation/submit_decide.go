@@ -116,7 +116,7 @@ func badParams(params map[string]string) string {
 	if len(params) > maxAttachedParams {
 		return fmt.Sprintf("params has %d entries, at most %d are allowed", len(params), maxAttachedParams)
 	}
-	for _, name := range slices.Sorted(maps.Keys(params)) {
+	for _, name := range slices.Sorted(maps.Keys(params)) { //workflowcheck:ignore
 		if name == "" || params[name] == "" {
 			return fmt.Sprintf("params: %q has no name or no value", bounded(name, maxParamName))
 		}
