@@ -1,7 +1,6 @@
 package whole_test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,72 +58,75 @@ func (s lost) refused(n int) wire.Entry {
 	return refusals[n-1]
 }
 
-// ways are those in which a decision comes. What came of it is in the audit.
-func ways() map[string]func(lost, wire.Decision) {
-	return map[string]func(lost, wire.Decision){
-		"signal": func(s lost, d wire.Decision) {
-			require.NoError(s, s.bed.Client.SignalWorkflow(s.ctx, s.run.GetID(), "", wire.SignalDecide, d))
-		},
-		"update": func(s lost, d wire.Decision) { _, _ = s.bed.Decide(s.ctx, s.run.GetID(), d) },
-	}
+// signal sends a decision raw, update as the inbox and the starter do. What came of it is in the audit.
+func (s lost) signal(d wire.Decision) {
+	s.Helper()
+	require.NoError(s, s.bed.Client.SignalWorkflow(s.ctx, s.run.GetID(), "", wire.SignalDecide, d))
 }
 
-// A provider's URL arrives whole or is refused, and the refusal says how long it may be.
+func (s lost) update(d wire.Decision) { _, _ = s.bed.Decide(s.ctx, s.run.GetID(), d) }
+
+// starter sends it by the command line, without its signature.
+func (s lost) starter(d wire.Decision) {
+	command := exec.CommandContext(s.ctx, "starter", "attach", s.run.GetID(), "--provider-job", d.ProviderJobID, "--status-url", d.StatusURL,
+		"--comment", d.Comment, "--by", d.DecidedBy, "--decision-id", d.DecisionID)
+	command.Env = append(os.Environ(), "TEMPORAL_ADDRESS="+s.bed.Server.Address, "TEMPORAL_NAMESPACE="+s.bed.Namespace)
+	_ = command.Run()
+}
+
+// lengthened is the decision with a status URL of so many bytes.
+func (s lost) lengthened(bytes int) wire.Decision {
+	d := s.attach
+	d.StatusURL += "?sig="
+	d.StatusURL += strings.Repeat("s", bytes-len(d.StatusURL))
+	return d
+}
+
+// longestPolled is the longest status URL of a wait that polls by the demonstration's table: that of its cancel has the same limit.
+const longestPolled = 4096 - len("/cancel")
+
+// A provider's URL arrives whole or is refused, by every way in, and the refusal says how long it may be.
 func TestLongStatusURLs(t *testing.T) {
 	t.Parallel()
-	all := ways()
-	all["starter"] = func(s lost, d wire.Decision) {
-		command := exec.CommandContext(s.ctx, "starter", "attach", s.run.GetID(), "--provider-job", d.ProviderJobID, "--status-url", d.StatusURL,
-			"--comment", d.Comment, "--by", d.DecidedBy, "--decision-id", d.DecisionID)
-		command.Env = append(os.Environ(), "TEMPORAL_ADDRESS="+s.bed.Server.Address, "TEMPORAL_NAMESPACE="+s.bed.Namespace)
-		_ = command.Run()
+	s := lostJob(t)
+	for i, send := range []func(wire.Decision){s.signal, s.update, s.starter} {
+		send(s.lengthened(4097))
+		refusal := s.refused(i + 1)
+		require.Equal(t, string(wire.RefusalOutOfBounds), refusal.Reason)
+		require.Equal(t, "status_url has 4097 bytes, at most 4096 are allowed", refusal.Detail)
 	}
-	for name, send := range all {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := lostJob(t)
-			s.attach.StatusURL += "?sig="
-			s.attach.StatusURL += strings.Repeat("s", 4097-len(s.attach.StatusURL))
-			send(s, s.attach)
-			refusal := s.refused(1)
-			require.Equal(t, string(wire.RefusalOutOfBounds), refusal.Reason)
-			require.Equal(t, "status_url has 4097 bytes, at most 4096 are allowed", refusal.Detail)
-			s.attach.StatusURL = s.attach.StatusURL[:4096-len("/cancel")] // the URL of the table's cancel has the same limit
-			send(s, s.attach)
-			outcome := s.outcome()
-			require.Equal(t, wire.StatusSucceeded, outcome.Status)
-			require.Equal(t, s.attach.StatusURL, outcome.StatusURL)
-		})
-	}
+	s.starter(s.lengthened(longestPolled))
+	outcome := s.outcome()
+	require.Equal(t, wire.StatusSucceeded, outcome.Status)
+	require.Equal(t, s.lengthened(longestPolled).StatusURL, outcome.StatusURL)
 }
 
 // R53, R57: where decisions are signed, the job of a submission is named by who has a key, and the signature is of that very job
-// at that very URL.
+// at that very URL, whichever way it comes.
 func TestSignedAttach(t *testing.T) {
 	t.Parallel()
-	for name, send := range ways() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			path := filepath.Join(t.TempDir(), "keys.yaml")
-			ana, forged := newKey(t, "ana-1", "ana@example.com"), newKey(t, "ana-1", "ana@example.com")
-			trust(t, path, ana)
-			s := lostJob(t, "--decision-keys", path)
-			signed, err := ana.Sign(s.attach)
-			require.NoError(t, err)
-			wrong, err := forged.Sign(s.attach)
-			require.NoError(t, err)
-			job, at := signed, signed
-			job.ProviderJobID += "0"
-			at.StatusURL += "?sig=x"
-			for i, bad := range []wire.Decision{s.attach, wrong, job, at} {
-				send(s, bad)
-				require.Equal(t, string(wire.RefusalNotSigned), s.refused(i+1).Reason, fmt.Sprint(i))
-			}
-			send(s, signed)
-			outcome := s.outcome()
-			require.Equal(t, wire.StatusSucceeded, outcome.Status)
-			require.Equal(t, "ana@example.com", outcome.DecidedBy)
-			require.Equal(t, s.attach.ProviderJobID, outcome.ProviderJobID)
-		})
+	path := filepath.Join(t.TempDir(), "keys.yaml")
+	ana, forged := newKey(t, "ana-1", "ana@example.com"), newKey(t, "ana-1", "ana@example.com")
+	trust(t, path, ana)
+	s := lostJob(t, "--decision-keys", path)
+	signed, err := ana.Sign(s.lengthened(longestPolled))
+	require.NoError(t, err)
+	wrong, err := forged.Sign(s.attach)
+	require.NoError(t, err)
+	job, at := signed, signed
+	job.ProviderJobID += "0"
+	at.StatusURL = s.attach.StatusURL
+	refusals := 0
+	for _, send := range []func(wire.Decision){s.signal, s.update} {
+		for _, bad := range []wire.Decision{s.attach, wrong, job, at} {
+			send(bad)
+			refusals++
+			require.Equal(t, string(wire.RefusalNotSigned), s.refused(refusals).Reason)
+		}
 	}
+	s.signal(signed)
+	outcome := s.outcome()
+	require.Equal(t, wire.StatusSucceeded, outcome.Status)
+	require.Equal(t, "ana@example.com", outcome.DecidedBy)
+	require.Equal(t, signed.StatusURL, outcome.StatusURL)
 }
