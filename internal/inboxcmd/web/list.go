@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -104,9 +105,9 @@ func narrowed(scope access.Scope, prefix string) (prefixes []string, nothing boo
 	return prefixes, len(prefixes) == 0
 }
 
-// key is the same for those who see the same list.
+// key is the same for those who see the same list. No prefixes are all of them for one, and none of them for another.
 func (a ask) key() string {
-	return strings.Join([]string{string(a.tab), a.reason, a.place, strings.Join(a.filter.Prefixes, "\n")}, "\x00")
+	return strings.Join([]string{string(a.tab), strconv.FormatBool(a.nothing), a.reason, a.place, strings.Join(a.filter.Prefixes, "\n")}, "\x00")
 }
 
 // link is the address of this list with another place or another tab.
