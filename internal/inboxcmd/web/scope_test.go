@@ -1,6 +1,8 @@
 package web_test
 
 import (
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,4 +32,21 @@ func TestListOfNothingIsNotTheListOfAll(t *testing.T) {
 	as(t, second, "dan@example.com", "").get(second.URL + "/")
 	page = as(t, second, "cyd@example.com", "").get(second.URL + "/")
 	require.Contains(t, page.text, "op-scope-secret", "dan's empty list is not cyd's")
+}
+
+// The dev server's visibility takes letters of either case for the same; accounts are told apart all the same.
+func TestListKeepsAccountsApartByCase(t *testing.T) {
+	t.Parallel()
+	rules := access.Policy{Rules: []access.Rule{
+		{People: []string{"ana@example.com"}, Providers: []string{"demo-export"}, Accounts: []string{"scope-case"}, Answers: &[]string{"any"}},
+	}}
+	foreign, _ := inboxtest.Asked(t, shared, "scope-foreign", odd, inAccount("SCOPE-CASE"))
+	inboxtest.Asked(t, shared, "scope-case", odd, inAccount("scope-case"))
+	inbox := inboxtest.Open(t, shared, inboxtest.Headers("127.0.0.1"), rules)
+	ana := as(t, inbox, "ana@example.com", "")
+	ana.until(inbox.URL+"/", func(p seenPage) bool {
+		require.NotContains(t, p.text, "op-scope-foreign")
+		return slices.Contains(p.names(), "op-scope-case")
+	})
+	require.Equal(t, http.StatusForbidden, ana.get(inbox.Page(foreign)).status)
 }
