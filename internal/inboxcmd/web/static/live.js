@@ -61,9 +61,11 @@
       return;
     }
     renewing = true;
+    let pause = 300;
     try {
       const answer = await fetch(location.href, {headers: {Accept: "text/html"}, cache: "no-store"});
-      if (!answer.ok || answer.redirected) return;
+      if (answer.redirected || answer.status === 403 || answer.status === 404) return;
+      if (!answer.ok) throw new Error(answer.statusText);
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
       shown = fresh.body.dataset.version;
       document.title = fresh.title;
@@ -76,12 +78,14 @@
       if (changed) say("This page has changed: " + (document.querySelector("h1")?.textContent || ""), false);
       if (!fresh.body.dataset.liveFrom && source) source.close();
     } catch {
-      // The next event tries again.
+      // There may be no further event: what has changed is shown as soon as it can be read.
+      again = true;
+      pause = 5000;
     } finally {
       renewing = false;
       if (again) {
         again = false;
-        setTimeout(renew, 300);
+        setTimeout(renew, pause);
       }
     }
   };
