@@ -167,7 +167,8 @@ func (d draft) decision(about slip) (wire.Decision, *wrongField) {
 			return out, &wrongField{fieldName(d.kind, fieldCredential), "Name the credential to go on with."}
 		}
 	case wire.DecisionAttach:
-		return out, d.job(&out)
+		wrong := d.job(&out) // before out is read: the order within one return is not specified
+		return out, wrong
 	}
 	return out, nil
 }
