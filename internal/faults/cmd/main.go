@@ -124,6 +124,9 @@ func validate(o faults.Options, m mode, rest []string) error {
 
 // suite runs in a directory that goes away again when there is nothing to look at.
 func suite(ctx context.Context, o faults.Options, m mode, stdout, stderr io.Writer) (clean bool, err error) {
+	if o.Overlay != "" {
+		return runIn(ctx, o, m, stdout, stderr) // the directory is that of whoever has built this
+	}
 	temporary := o.Dir == ""
 	if temporary {
 		if o.Dir, err = os.MkdirTemp("", "jobwait-faults-"); err != nil {
