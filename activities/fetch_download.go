@@ -247,7 +247,21 @@ func (d *download) continues() bool {
 	}
 	from, total, ok := strings.Cut(strings.TrimPrefix(d.header("Content-Range"), "bytes "), "/")
 	first, _, _ := strings.Cut(from, "-")
-	return ok && first == strconv.FormatInt(d.done.Load(), 10) && (d.total < 0 || total == strconv.FormatInt(d.total, 10) || total == "*")
+	return ok && first == strconv.FormatInt(d.done.Load(), 10) && d.learnsTotal(total)
+}
+
+// learnsTotal holds the length of the whole that a rest names against the one that is known. Where none was known the rest has to
+// name it: it may be less than was asked for (RFC 9110 15.3.7), so that its end is not that of the whole.
+func (d *download) learnsTotal(text string) bool {
+	if d.total >= 0 {
+		return text == strconv.FormatInt(d.total, 10) || text == "*"
+	}
+	total, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || total <= d.done.Load() {
+		return false
+	}
+	d.total = total
+	return true
 }
 
 // sameResult holds a rest against the beginning, because not everybody heeds If-Range. A rest has the entity tag again; the time of

@@ -268,6 +268,48 @@ func TestFetchThatCannotBeTakenUp(t *testing.T) {
 	}
 }
 
+// chunkedThen is an answer that does not announce its length and is cut, after which the rest is asked for.
+func chunkedThen(rest func(w http.ResponseWriter, from int)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		tagged(w.Header())
+		from := 0
+		if _, err := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from); err == nil {
+			rest(w, from)
+			return
+		}
+		_, _ = w.Write(export[:1_000_000])
+		_ = http.NewResponseController(w).Flush()
+		hangUp(w)
+	}
+}
+
+// A server may answer with less of a range than was asked for: where a rest ends, the whole does not.
+func TestFetchGoesOnAfterAShortRest(t *testing.T) {
+	t.Parallel()
+	f := newFetcher(t, chunkedThen(func(w http.ResponseWriter, from int) {
+		to := min(from+300_000, len(export))
+		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, to-1, len(export)))
+		w.WriteHeader(http.StatusPartialContent)
+		_, _ = w.Write(export[from:to])
+	}))
+	outcome := f.ended(nil)
+	require.Equal(t, wire.FetchDone, outcome.Status)
+	require.Equal(t, digestOf(export), outcome.SHA256)
+	require.Greater(t, outcome.Resumed, 1)
+}
+
+// A rest that names no length of the whole, after a beginning that announced none, cannot be told from one that was cut.
+func TestFetchOfARestOfUnknownLength(t *testing.T) {
+	t.Parallel()
+	f := newFetcher(t, chunkedThen(func(w http.ResponseWriter, from int) {
+		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/*", from, from+999))
+		w.WriteHeader(http.StatusPartialContent)
+		_, _ = w.Write(export[from : from+1000])
+	}))
+	require.Equal(t, "the result changed, or cannot be taken up again", f.interrupted(nil).Message())
+	f.nothing()
+}
+
 // A result that is too large or another than expected is refused, and what was written of it is gone.
 func TestFetchRefuses(t *testing.T) {
 	t.Parallel()
