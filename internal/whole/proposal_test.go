@@ -37,7 +37,7 @@ func TestProposalIsGranted(t *testing.T) {
 		job: "proposed", spec: func(spec *wire.Spec) { slowSchedule(spec); spec.MaxStatusRequests = 2 },
 		script: waittest.Script(waittest.State("running").Times(2), result("proposed")),
 	}.begin(t)
-	w.requests(1)
+	w.asked()
 	reply, err := w.request(more("r-1", 4))
 	require.NoError(t, err)
 	again, err := w.request(more("r-1", 4))
