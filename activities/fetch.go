@@ -183,11 +183,14 @@ func (a *Activities) openObject(ctx context.Context, spec wire.FetchSpec) (objec
 		to.fresh = true
 	case err != nil:
 		return object{}, unwritable(err)
-	case there.Metadata[ownerKey] != to.owner:
+	case !to.own(there):
 		return object{}, endFetch(wire.FetchDestinationTaken, "an object of that key is there, and this fetch did not write it")
 	}
 	return to, nil
 }
+
+// own reports whether this fetch has written what is there.
+func (o object) own(there *blob.Attributes) bool { return there.Metadata[ownerKey] == o.owner }
 
 // unwritable is a destination that fails. Its words are a driver's, and may name what nobody should read: only the kind of
 // the failure is kept.
@@ -230,10 +233,22 @@ func (o object) fill(ctx context.Context, spec wire.FetchSpec, source *download)
 		return carried{}, err
 	}
 	if err := writer.Close(); err != nil {
-		return carried{}, unwritable(err)
+		return carried{}, o.unwritten(ctx, err)
 	}
 	got.contentType = source.contentType()
 	return got, nil
+}
+
+// unwritten tells an object of somebody else's, which came to be meanwhile, from that of another attempt of this fetch, whose worker
+// counted as lost and was not: the next attempt finds its own.
+func (o object) unwritten(ctx context.Context, err error) error {
+	if gcerrors.Code(err) == gcerrors.FailedPrecondition {
+		there, unread := o.bucket.Attributes(ctx, o.key)
+		if unread == nil && o.own(there) {
+			return &fetchAgain{detail: wire.FetchDestination + "another attempt has written it"}
+		}
+	}
+	return unwritable(err)
 }
 
 // matches holds what came against what was expected.

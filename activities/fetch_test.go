@@ -474,6 +474,31 @@ func TestFetchOverwritesNothingButItsOwn(t *testing.T) {
 	require.Equal(t, export, g.written())
 }
 
+// A worker that counted as lost may finish first: what it wrote is this fetch's own, and nobody else's.
+func TestFetchFindsWhatItsLostAttemptWrote(t *testing.T) {
+	t.Parallel()
+	asked, lost := make(chan struct{}), make(chan struct{})
+	var first atomic.Bool
+	f := newFetcher(t, func(w http.ResponseWriter, _ *http.Request) {
+		if first.CompareAndSwap(false, true) {
+			close(asked)
+			<-lost
+		}
+		_, _ = w.Write(export)
+	})
+	f.found = map[string]string{"file": f.spec().URL}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- f.run(wire.ActivityFetchResult, wire.FetchRequest{Spec: f.spec()}, nil)
+	}()
+	<-asked
+	require.Equal(t, wire.FetchDone, f.ended(nil).Status)
+	close(lost)
+	require.ErrorContains(t, <-ended, wire.FetchDestination+"another attempt has written it")
+	require.Equal(t, wire.FetchDone, f.ended(nil).Status)
+	require.Equal(t, export, f.written())
+}
+
 // The destination's own bounds hold beside the fetch's.
 func TestFetchKeepsToItsDestination(t *testing.T) {
 	t.Parallel()
