@@ -23,10 +23,12 @@ const (
 	// maxRedirects is how often a reference may lead on; downloads do so where a status must not.
 	maxRedirects  = 5
 	fetchPatience = 30 * time.Second
-	// maxBarren is how many connections in a row may break without having brought anything.
-	maxBarren = 3
 	// fetchPiece is what is read and written at a time.
 	fetchPiece = 256 << 10
+	// maxShort is how many connections in a row may break before they have brought a piece, and betweenShort what lies between
+	// them: what such a provider is asked is bounded by what it gives.
+	maxShort     = 5
+	betweenShort = time.Second
 )
 
 // download reads one result, over as many connections as it takes.
@@ -54,7 +56,8 @@ type download struct {
 	total   int64        // -1: not known
 	mark    string
 	resumed int
-	barren  int
+	began   int64 // done when the present connection began
+	short   int
 }
 
 // open asks for the whole result.
@@ -306,7 +309,6 @@ func (d *download) copyTo(ctx context.Context, to io.Writer) (carried, error) {
 }
 
 func (d *download) take(piece []byte, to io.Writer) error {
-	d.barren = 0
 	if d.done.Add(int64(len(piece))) > d.limit {
 		return endFetch(wire.FetchTooLarge, "more came than the %d bytes that are taken", d.limit)
 	}
@@ -324,13 +326,27 @@ func (d *download) resume(ctx context.Context, broke error) error {
 		detail = wire.TransportTimeout
 	}
 	d.close()
-	d.barren++
+	d.countShort()
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case d.mark == "" || d.done.Load() == 0 || d.barren > maxBarren:
+	case d.mark == "" || d.done.Load() == 0 || d.short > maxShort:
 		return &fetchAgain{detail: detail}
+	}
+	if d.short > 0 {
+		if err := linger(ctx, betweenShort); err != nil {
+			return err
+		}
 	}
 	d.resumed++
 	return d.connect(ctx)
+}
+
+// countShort counts the connections in a row that brought less than a piece.
+func (d *download) countShort() {
+	brought := d.done.Load() - d.began
+	d.began += brought
+	if d.short++; brought >= fetchPiece {
+		d.short = 0
+	}
 }

@@ -514,6 +514,41 @@ func TestFetchKeepsToItsDestination(t *testing.T) {
 	f.nothing()
 }
 
+// R21: connections that bring hardly anything follow one another with a second between them, and not for ever.
+func TestFetchDoesNotHammer(t *testing.T) {
+	t.Parallel()
+	short := breaking(10, 100, tagged)
+	var asked []time.Time
+	f := newFetcher(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, time.Now())
+		short(w, r)
+	})
+	require.Equal(t, wire.TransportReset, f.interrupted(nil).Message())
+	require.Len(t, asked, maxShort+1)
+	for i, at := range asked[1:] {
+		require.GreaterOrEqual(t, at.Sub(asked[i]), betweenShort)
+	}
+	f.nothing()
+}
+
+// Short connections are counted in a row: a piece that came ends it.
+func TestFetchGoesOnWhileItGetsOn(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	short, whole := breaking(10, 100, tagged), breaking(fetchPiece, 1, tagged)
+	f := newFetcher(t, func(w http.ResponseWriter, r *http.Request) {
+		if n := asked.Add(1); n == 4 || n > 7 {
+			whole(w, r)
+			return
+		}
+		short(w, r)
+	})
+	outcome := f.ended(nil)
+	require.Equal(t, digestOf(export), outcome.SHA256)
+	require.Equal(t, 7, outcome.Resumed)
+	require.Greater(t, outcome.Resumed, maxShort+1)
+}
+
 // A connection that stands and brings nothing is given up.
 func TestFetchGivesUpAQuietConnection(t *testing.T) {
 	t.Parallel()
