@@ -15,6 +15,8 @@ const (
 	// listPause and waitPause are the least time between two looks at one thing.
 	listPause, waitPause = 2 * time.Second, time.Second
 	probeTimeout         = 10 * time.Second
+	// looksUntilStale is after how many looks that failed, one after another, people are told that they may see what is old.
+	looksUntilStale = 3
 	// maxTopics bounds the things that are watched at once.
 	maxTopics = 2000
 )
@@ -32,11 +34,18 @@ type hub struct {
 	lists, waits *rate.Limiter
 }
 
+// news is what the looks at a thing have told.
+type news struct {
+	version string
+	// stale says that the last looks have failed: the version may be an old one, or none.
+	stale bool
+}
+
 // topic is one thing that is watched.
 type topic struct {
-	followers map[chan string]bool
+	followers map[chan news]bool
 	stop      context.CancelFunc
-	version   string
+	last      news
 }
 
 func newHub() *hub {
@@ -57,8 +66,8 @@ type subject struct {
 	probe probe
 }
 
-// follow sends each version of a subject, the first one included. The channel is nil when too much is watched already.
-func (h *hub) follow(s subject) (versions <-chan string, end func()) {
+// follow sends the news of a subject, what is known already included. The channel is nil when too much is watched already.
+func (h *hub) follow(s subject) (heard <-chan news, end func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := h.topics[s.key]
@@ -67,19 +76,19 @@ func (h *hub) follow(s subject) (versions <-chan string, end func()) {
 			return nil, func() {}
 		}
 		ctx, stop := context.WithCancel(h.ctx)
-		t = &topic{followers: map[chan string]bool{}, stop: stop}
+		t = &topic{followers: map[chan news]bool{}, stop: stop}
 		h.topics[s.key] = t
 		go h.watch(ctx, s, t)
 	}
-	follower := make(chan string, 1)
+	follower := make(chan news, 1)
 	t.followers[follower] = true
-	if t.version != "" {
-		follower <- t.version
+	if t.last != (news{}) {
+		follower <- t.last
 	}
 	return follower, func() { h.leave(s.key, t, follower) }
 }
 
-func (h *hub) leave(key string, t *topic, follower chan string) {
+func (h *hub) leave(key string, t *topic, follower chan news) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(t.followers, follower)
@@ -93,10 +102,15 @@ func (h *hub) leave(key string, t *topic, follower chan string) {
 func (h *hub) watch(ctx context.Context, s subject, t *topic) {
 	pause := time.NewTicker(s.pause)
 	defer pause.Stop()
+	last, failed := news{}, 0
 	for s.limit.Wait(ctx) == nil {
 		if version, err := s.look(ctx); err == nil {
-			h.tell(t, version)
+			last, failed = news{version: version}, 0
+		} else {
+			failed++
+			last.stale = failed >= looksUntilStale
 		}
+		h.tell(t, last)
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
@@ -111,19 +125,19 @@ func (s subject) look(ctx context.Context) (string, error) {
 	return s.probe(ctx)
 }
 
-// tell gives a new version to all followers. One who has not read the last yet reads only the newest.
-func (h *hub) tell(t *topic, version string) {
+// tell gives what is new to all followers. One who has not read the last yet reads only the newest.
+func (h *hub) tell(t *topic, latest news) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if t.version == version {
+	if t.last == latest {
 		return
 	}
-	t.version = version
+	t.last = latest
 	for follower := range t.followers {
 		select {
 		case <-follower:
 		default:
 		}
-		follower <- version
+		follower <- latest
 	}
 }

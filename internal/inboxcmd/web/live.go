@@ -40,7 +40,7 @@ func (s *Server) followList(w http.ResponseWriter, r *http.Request, who access.P
 	s.stream(w, r, who, subject{key: ask.key(), pause: listPause, limit: s.hub.lists, probe: s.probeList(ask)})
 }
 
-// stream writes an event for every version, until the reader goes, or is not signed in any more.
+// stream writes an event for all news, until the reader goes, or is not signed in any more.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, who access.Person, about subject) {
 	end := s.limits.stream(who.Name)
 	if end == nil {
@@ -48,9 +48,9 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, who access.Perso
 		return
 	}
 	defer end()
-	versions, leave := s.hub.follow(about)
+	heard, leave := s.hub.follow(about)
 	defer leave()
-	if versions == nil {
+	if heard == nil {
 		s.tooMany(w, r, who, heartbeat)
 		return
 	}
@@ -60,7 +60,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, who access.Perso
 	ends := streamEnds{over: s.options.Gate.Over(r), life: time.NewTimer(streamLife)}
 	defer ends.life.Stop()
 	for err := events.write(": hello\n\n"); err == nil; {
-		err = s.nextEvent(r, who, versions, ends, events)
+		err = s.nextEvent(r, who, heard, ends, events)
 	}
 }
 
@@ -70,7 +70,7 @@ type streamEnds struct {
 	life *time.Timer
 }
 
-func (s *Server) nextEvent(r *http.Request, who access.Person, versions <-chan string, ends streamEnds, events eventWriter) error {
+func (s *Server) nextEvent(r *http.Request, who access.Person, heard <-chan news, ends streamEnds, events eventWriter) error {
 	beat := time.NewTimer(heartbeat)
 	defer beat.Stop()
 	select {
@@ -78,8 +78,8 @@ func (s *Server) nextEvent(r *http.Request, who access.Person, versions <-chan s
 		return events.end()
 	case <-ends.life.C:
 		return http.ErrAbortHandler // the page asks again by itself
-	case version := <-versions:
-		return events.write(fmt.Sprintf("event: version\ndata: %s\n\n", version))
+	case latest := <-heard:
+		return events.write(latest.event())
 	case <-beat.C:
 		if now, err := s.options.Gate.Identify(r); err != nil || now.Name != who.Name {
 			return events.end()
@@ -90,6 +90,14 @@ func (s *Server) nextEvent(r *http.Request, who access.Person, versions <-chan s
 	case <-s.hub.ctx.Done():
 		return s.hub.ctx.Err()
 	}
+}
+
+// event is the news as a page is told. A version takes back that the page may be old.
+func (n news) event() string {
+	if n.stale {
+		return "event: stale\ndata: .\n\n"
+	}
+	return fmt.Sprintf("event: version\ndata: %s\n\n", n.version)
 }
 
 type eventWriter struct {

@@ -10,14 +10,24 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
 
+	"github.com/jobwait/jobwait/internal/bed"
 	"github.com/jobwait/jobwait/internal/inboxcmd/access"
 	"github.com/jobwait/jobwait/internal/inboxcmd/inboxtest"
+	"github.com/jobwait/jobwait/internal/inboxcmd/web"
+	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/wire"
 )
 
-// versions are the events of a stream, until the test ends.
+// versions are what the events of a stream hold, until the test ends.
 func (v *visitor) versions(address string) <-chan string {
+	v.t.Helper()
+	return v.events(address, "data: ")
+}
+
+// events are the lines of a stream that begin so, without their beginning.
+func (v *visitor) events(address, beginning string) <-chan string {
 	v.t.Helper()
 	ctx, cancel := context.WithTimeout(v.t.Context(), inboxtest.Longest)
 	v.t.Cleanup(cancel)
@@ -33,8 +43,8 @@ func (v *visitor) versions(address string) <-chan string {
 	go func() {
 		defer close(events)
 		for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
-			if version, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
-				events <- version
+			if rest, ok := strings.CutPrefix(lines.Text(), beginning); ok {
+				events <- rest
 			}
 		}
 	}()
@@ -62,6 +72,18 @@ func TestLiveUpdates(t *testing.T) {
 	}
 	require.Equal(t, http.StatusSeeOther, ana.answerTo(id, wire.DecisionClose).status)
 	require.NotEqual(t, asked, <-wait)
+}
+
+// A page hears that what it shows may be old, once Temporal cannot be asked any more.
+func TestStreamSaysThatAPageIsOld(t *testing.T) {
+	t.Parallel()
+	own, err := client.Dial(client.Options{HostPort: shared.Server.Address, Namespace: shared.Namespace, Logger: bed.Quiet()})
+	require.NoError(t, err)
+	inbox := inboxtest.Open(t, shared, inboxtest.Local("ana"), access.Everything("ana"), func(o *web.Options) { o.Waits = waits.New(own, nil) })
+	events := visit(t, inbox).events(inbox.URL+"/live/list/closed?provider=none", "event: ")
+	require.Equal(t, "version", <-events)
+	own.Close()
+	require.Equal(t, "stale", <-events)
 }
 
 // One person has so many streams and no more; those that end are free again.

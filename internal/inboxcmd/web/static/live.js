@@ -4,7 +4,7 @@
   const body = document.body;
   const announce = document.getElementById("announce");
   const stale = document.getElementById("stale");
-  let shown = body.dataset.version, source = null, renewing = false, again = false;
+  let shown = body.dataset.version, source = null, renewing = false, again = false, lost = null;
 
   // Times in words go on by themselves.
   const words = (seconds) => {
@@ -50,9 +50,24 @@
   const say = (text, loud) => {
     announce.textContent = text;
     if (loud) {
+      clearTimeout(lost);
+      lost = null;
       stale.textContent = text;
       stale.hidden = false;
     }
+  };
+
+  // A page that nobody can bring up to date says so, until somebody can.
+  const outdated = "The inbox cannot tell what is new at the moment: what you see may be out of date.";
+  const late = () => {
+    if (stale.hidden) lost ??= setTimeout(() => say(outdated, true), 20000);
+  };
+  const heard = () => {
+    clearTimeout(lost);
+    lost = null;
+    if (stale.textContent !== outdated) return;
+    stale.textContent = announce.textContent = "";
+    stale.hidden = true;
   };
 
   const renew = async () => {
@@ -75,12 +90,14 @@
         if (next && replace(old, document.adoptNode(next)) && old.dataset.part !== "tabs") changed = true;
       }
       tick();
+      heard();
       if (changed) say("This page has changed: " + (document.querySelector("h1")?.textContent || ""), false);
       if (!fresh.body.dataset.liveFrom && source) source.close();
     } catch {
       // There may be no further event: what has changed is shown as soon as it can be read.
       again = true;
       pause = 5000;
+      late();
     } finally {
       renewing = false;
       if (again) {
@@ -94,8 +111,10 @@
     if (source) source.close();
     source = new EventSource(body.dataset.liveFrom);
     source.addEventListener("version", (event) => {
+      heard();
       if (event.data !== shown) renew();
     });
+    source.addEventListener("stale", () => say(outdated, true));
     source.addEventListener("signed-out", () => {
       source.close();
       say("You are not signed in any more. Load the page again.", true);
@@ -103,6 +122,7 @@
     // A browser asks again after a break by itself, and gives up when it is turned away.
     source.addEventListener("error", (event) => {
       if (event.target.readyState === EventSource.CLOSED) say("This page is not renewed any more. Load it again.", true);
+      else late();
     });
   };
   // A browser keeps few connections to one server: tabs that nobody sees do without.
