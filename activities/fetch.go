@@ -19,8 +19,12 @@ import (
 // progressEvery is how often a fetch tells that it is alive.
 const progressEvery = 3 * time.Second
 
-// ownerKey is the metadata by which an object tells which fetch wrote it.
-const ownerKey = "jobwait-workflow"
+// The metadata by which an object tells which fetch wrote it: a workflow id, and the first run of that execution. What a version
+// wrote that knew no runs has the first alone.
+const (
+	ownerKey = "jobwait-workflow"
+	runKey   = "jobwait-run"
+)
 
 // FetchResult carries one result to its destination. It may be repeated: a result is asked for with GET, and an object
 // appears whole or not at all. What repeating would not change is the outcome; an error is an application error of type
@@ -98,7 +102,7 @@ func (a *Activities) carry(ctx context.Context, request wire.FetchRequest) (carr
 	if err := a.checkJob(spec); err != nil {
 		return carried{}, err
 	}
-	to, err := a.openObject(ctx, spec)
+	to, err := a.openObject(ctx, request)
 	if err != nil {
 		return carried{}, err
 	}
@@ -155,14 +159,16 @@ func tellProgress(ctx context.Context, done *atomic.Int64) (stop func()) {
 type object struct {
 	bucket *blob.Bucket
 	key    string
-	owner  string
+	// mark is what the object tells of who wrote it.
+	mark map[string]string
 	// fresh says that there was nothing of that name.
 	fresh bool
 	limit int64
 }
 
 // openObject finds the destination and sees to it that no result of another fetch is overwritten.
-func (a *Activities) openObject(ctx context.Context, spec wire.FetchSpec) (object, error) {
+func (a *Activities) openObject(ctx context.Context, request wire.FetchRequest) (object, error) {
+	spec := request.Spec
 	destination, ok := a.destinations[spec.Destination]
 	if !ok {
 		return object{}, endFetch(wire.FetchDestinationUnknown, "this worker has no destination %q", spec.Destination)
@@ -172,7 +178,7 @@ func (a *Activities) openObject(ctx context.Context, spec wire.FetchSpec) (objec
 	}
 	to := object{
 		bucket: destination.Bucket, key: spec.Key, limit: spec.MaxBytes,
-		owner: activity.GetInfo(ctx).WorkflowExecution.ID,
+		mark: markOf(activity.GetInfo(ctx).WorkflowExecution.ID, request.FirstRunID),
 	}
 	if destination.MaxBytes > 0 {
 		to.limit = min(to.limit, destination.MaxBytes)
@@ -189,8 +195,19 @@ func (a *Activities) openObject(ctx context.Context, spec wire.FetchSpec) (objec
 	return to, nil
 }
 
-// own reports whether this fetch has written what is there.
-func (o object) own(there *blob.Attributes) bool { return there.Metadata[ownerKey] == o.owner }
+func markOf(workflowID, firstRunID string) map[string]string {
+	mark := map[string]string{ownerKey: workflowID}
+	if firstRunID != "" {
+		mark[runKey] = firstRunID
+	}
+	return mark
+}
+
+// own reports whether this fetch has written what is there. Another fetch of the same workflow id has not: what that one's record
+// tells of the object stays so.
+func (o object) own(there *blob.Attributes) bool {
+	return there.Metadata[ownerKey] == o.mark[ownerKey] && there.Metadata[runKey] == o.mark[runKey]
+}
 
 // unwritable is a destination that fails. Its words are a driver's, and may name what nobody should read: only the kind of
 // the failure is kept.
@@ -218,7 +235,7 @@ func (o object) fill(ctx context.Context, spec wire.FetchSpec, source *download)
 	}
 	writer, err := o.bucket.NewWriter(ctx, o.key, &blob.WriterOptions{
 		ContentType: source.contentType(), ContentEncoding: source.header("Content-Encoding"), DisableContentTypeDetection: true,
-		Metadata: map[string]string{ownerKey: o.owner}, IfNotExist: o.fresh, MaxConcurrency: 1,
+		Metadata: o.mark, IfNotExist: o.fresh, MaxConcurrency: 1,
 	})
 	if err != nil {
 		return carried{}, unwritable(err)

@@ -457,8 +457,8 @@ func TestFetchDoesNotFollowForEver(t *testing.T) {
 	require.Len(t, f.saw(), maxRedirects+1)
 }
 
-// An object of somebody else is never overwritten; the fetch's own, of an attempt whose answer was lost, is.
-func TestFetchOverwritesNothingButItsOwn(t *testing.T) {
+// An object of somebody else is never overwritten.
+func TestFetchOverwritesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFetcher(t, answers(200, string(export)))
 	require.NoError(t, os.MkdirAll(filepath.Join(f.dir, "2026"), 0o755))
@@ -467,11 +467,38 @@ func TestFetchOverwritesNothingButItsOwn(t *testing.T) {
 	require.Equal(t, wire.FetchDestinationTaken, outcome.Reason)
 	require.Equal(t, "precious", string(f.written()))
 	require.Zero(t, f.connected(), "nothing is asked for in vain")
+}
 
-	g := newFetcher(t, answers(200, string(export)))
-	require.Equal(t, wire.FetchDone, g.ended(nil).Status)
-	require.Equal(t, wire.FetchDone, g.ended(nil).Status)
-	require.Equal(t, export, g.written())
+// Its own is what the same execution wrote: a later fetch of the same workflow id, or one from before there were runs in the mark, has
+// an object that its own record tells of.
+func TestFetchKnowsItsOwnByTheRun(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		wrote, finds string
+		own          bool
+	}{
+		"another attempt":           {"run-1", "run-1", true},
+		"a later fetch":             {"run-1", "run-2", false},
+		"after a version of before": {"", "run-2", false},
+		"a fetch of before":         {"", "", true},
+		"a fetch of before, later":  {"run-1", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFetcher(t, answers(200, string(export)))
+			f.found = map[string]string{"file": f.spec().URL}
+			carry := func(run string) wire.FetchOutcome {
+				var response wire.FetchResponse
+				require.NoError(t, f.run(wire.ActivityFetchResult, wire.FetchRequest{Spec: f.spec(), FirstRunID: run}, &response))
+				return response.Outcome
+			}
+			require.Equal(t, wire.FetchDone, carry(test.wrote).Status)
+			again := carry(test.finds)
+			require.Equal(t, test.own, again.Status == wire.FetchDone)
+			require.Equal(t, !test.own, again.Reason == wire.FetchDestinationTaken)
+			require.Equal(t, export, f.written())
+		})
+	}
 }
 
 // A worker that counted as lost may finish first: what it wrote is this fetch's own, and nobody else's.

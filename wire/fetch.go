@@ -105,6 +105,9 @@ type FetchRequest struct {
 	Spec FetchSpec `json:"spec"`
 	// Renewed says that the reference was read anew already.
 	Renewed bool `json:"renewed,omitempty"`
+	// FirstRunID names the execution over resets and retries: what one has written, no other of the same workflow id overwrites.
+	// Empty: the workflow id alone names it, as for fetches that began before there was this field.
+	FirstRunID string `json:"first_run_id,omitempty"`
 }
 
 // FetchResponse is what the activity made of it.

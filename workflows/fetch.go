@@ -31,10 +31,11 @@ func FetchResult(ctx workflow.Context, raw converter.RawValue) (*wire.FetchOutco
 	if err != nil {
 		return nil, invalidSpec(err.Error())
 	}
-	response := fetch(ctx, wire.FetchRequest{Spec: spec})
+	request := wire.FetchRequest{Spec: spec, FirstRunID: firstRunID(workflow.GetInfo(ctx))}
+	response := fetch(ctx, request)
 	if reference, ok := renew(ctx, spec, response); ok {
-		spec.URL = reference
-		response = fetch(ctx, wire.FetchRequest{Spec: spec, Renewed: true})
+		request.Spec.URL, request.Renewed = reference, true
+		response = fetch(ctx, request)
 	}
 	if temporal.IsCanceledError(ctx.Err()) {
 		return nil, ctx.Err()

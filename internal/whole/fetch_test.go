@@ -47,10 +47,13 @@ type store struct {
 func newStore(t *testing.T) *store {
 	t.Helper()
 	s := &store{release: make(chan struct{})}
-	s.Server = beside(t, map[string]http.HandlerFunc{"GET /files/large": s.serve})
+	s.Server = beside(t, map[string]http.HandlerFunc{"GET /files/large": s.serve, "GET /files/counted": s.count})
 	t.Cleanup(func() { s.free.Do(func() { close(s.release) }) })
 	return s
 }
+
+// count answers with how often the provider was asked.
+func (s *store) count(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, s.asked.Add(1)) }
 
 // serve answers with the large result, from where it is asked for.
 func (s *store) serve(w http.ResponseWriter, r *http.Request) {
@@ -201,6 +204,29 @@ func TestFetchSurvivesItsWorker(t *testing.T) {
 	require.Equal(t, wire.FetchDone, outcome.Status, outcome.Detail)
 	require.Equal(t, 2, outcome.Attempts)
 	d.arrived()
+}
+
+// What a fetch has written is its own over a reset, and no later fetch's of the same result: its record goes on telling what is there.
+func TestLaterFetchOverwritesNothing(t *testing.T) {
+	t.Parallel()
+	ctx, store := within(t), newStore(t)
+	d := newDelivery(t, store)
+	d.spec.URL = store.URL + "/files/counted"
+	d.crew.start()
+	written := func() string {
+		data, err := os.ReadFile(filepath.Join(d.dir, d.spec.Key))
+		require.NoError(t, err)
+		return string(data)
+	}
+	first := d.begin(ctx)
+	require.Equal(t, wire.FetchDone, d.outcome(ctx, first).Status)
+	require.Equal(t, wire.FetchDestinationTaken, d.outcome(ctx, d.begin(ctx)).Reason)
+	require.Equal(t, "1", written())
+
+	reset, err := shared.Reset(ctx, first, 4)
+	require.NoError(t, err)
+	require.Equal(t, wire.FetchDone, d.outcome(ctx, reset).Status)
+	require.Equal(t, "2", written())
 }
 
 // peakMemory is the most resident memory that a process has had.
