@@ -79,7 +79,8 @@ func submissionFacts(table *statetables.Table, spec wire.SubmitSpec) (wire.Submi
 	}, spec.Body)
 	idempotency, length, _ := table.Submission()
 	return wire.SubmissionFacts{
-		Fingerprint: fingerprint, Idempotency: idempotency, KeyLength: length, KeyPlace: table.KeyPlace(), KnowsItsWait: true,
+		Fingerprint: fingerprint, Idempotency: idempotency, KeyLength: length, KeyPlace: table.KeyPlace(), KeySeconds: table.KeySeconds(),
+		KnowsItsWait: true,
 	}, err
 }
 

@@ -51,6 +51,24 @@ func (w *world) submitRequest() wire.SubmitRequest {
 	}
 }
 
+// R56: how long the provider knows a key is noted when the submission begins.
+func TestSubmissionNotesHowLongItsKeyIsKnown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(http.ResponseWriter, *http.Request) {})
+	known := func() int {
+		table, ok := w.options.Tables.Table("demo-export")
+		require.True(t, ok)
+		facts, err := submissionFacts(table, wire.SubmitSpec{
+			Provider: "demo-export", Account: "acct-42", Params: w.submitRequest().Params, CredentialRef: "demo",
+		})
+		require.NoError(t, err)
+		return facts.KeySeconds
+	}
+	require.Zero(t, known(), "the table says nothing of it")
+	w.edited("  max_length: 128\n", "  max_length: 128\n  valid: {seconds: 86400, source: jobwait}\n")
+	require.Equal(t, 86_400, known())
+}
+
 // A submission that is repeated goes with its key where the first one had it, or not at all: without it, or under another
 // name, the provider would make a second job.
 func TestSubmissionWhoseKeyHasMoved(t *testing.T) {

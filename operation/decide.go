@@ -350,7 +350,10 @@ func (o *Operation) grantsNothing(now time.Time, d wire.Decision) string {
 }
 
 func (o *Operation) grantsNoTime(now time.Time, d wire.Decision, after wire.Limits) string {
-	soonest := ceilMillisecond(later(now.Add(o.minDelay()), o.rec.ProviderMinimum))
+	if why := o.repeatsTooLate(now, d); why != "" {
+		return why
+	}
+	soonest := o.soonestGrant(now)
 	if business := after.BusinessDeadlineAt; business != nil && !business.After(soonest) {
 		return fmt.Sprintf("business_deadline_at is %s, past_business_deadline must be true", timestamp(*business))
 	}
@@ -359,6 +362,11 @@ func (o *Operation) grantsNoTime(now time.Time, d wire.Decision, after wire.Limi
 	}
 	needed := int64(soonest.Sub(now)/time.Second) + 1
 	return fmt.Sprintf("seconds is %d, at least %d are needed before the next request may go out", d.Seconds, needed)
+}
+
+// soonestGrant is when the first request after a grant may go out.
+func (o *Operation) soonestGrant(now time.Time) time.Time {
+	return ceilMillisecond(later(now.Add(o.minDelay()), o.rec.ProviderMinimum))
 }
 
 // limitsAfter are the limits as a grant leaves them: a deadline never moves back, maxima rise (R41).

@@ -17,9 +17,9 @@ func (o *Operation) stop(now time.Time, reason wire.Reason, detail string) {
 		reason, detail = o.whileCancelling(reason, detail)
 	}
 	if o.submits() {
-		reason, detail = o.whileSubmitting(reason, detail)
+		reason, detail = o.whileSubmitting(now, reason, detail)
 	}
-	switch options := o.options(reason, detail); {
+	switch options := o.options(now, reason, detail); {
 	case o.stopping:
 		o.stoppedWith(now, stopFor(reason, detail))
 	case o.rec.Cancel != "" && reason == wire.ReasonProviderCancelled:

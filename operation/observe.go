@@ -375,6 +375,7 @@ func (o *Operation) reset(now time.Time, runID string) {
 	o.rec.ResetRunID = runID
 	if o.submits() {
 		o.rec.Submission.MaybeSent = true // by the run that was reset
+		o.keyUsed(o.rec.OpenedAt)
 	}
 	o.stop(now, wire.ReasonHistoryReset, "")
 }

@@ -22,8 +22,8 @@ type Operation struct {
 	lastNotice *wire.NoticeView
 	// delivering counts the notifications at the head of the record's list that the shell has in hand.
 	delivering int
-	// startBy is the deadline that the status request in flight was given.
-	startBy time.Time
+	// startBy is the deadline that the request in flight was given, reservedAt when it was reserved, where it submits.
+	startBy, reservedAt time.Time
 	// stopping says that the workflow was cancelled: nothing more is sent (R48).
 	stopping bool
 	// answered is the escalation that a decision closed at this very workflow time (R40, lost).
@@ -271,13 +271,18 @@ func (o *Operation) authority() wire.Authority {
 	return wire.Authority{AcknowledgedRuns: o.rec.AcknowledgedRuns, DeniedVersions: denied}
 }
 
-// deadline is the earlier of the two deadlines with the reason that passing it has (R26).
+// deadline is the earlier of the two deadlines with the reason that passing it has (R26), or the end of the key with which a
+// submission would be sent again (R56).
 func (o *Operation) deadline() (time.Time, wire.Reason) {
 	limits := o.rec.Limits
-	if business := limits.BusinessDeadlineAt; business != nil && business.Before(limits.DeadlineAt) {
-		return *business, wire.ReasonBusinessDeadlineExceeded
+	at, reason := limits.DeadlineAt, wire.ReasonDeadlineExceeded
+	if business := limits.BusinessDeadlineAt; business != nil && business.Before(at) {
+		at, reason = *business, wire.ReasonBusinessDeadlineExceeded
 	}
-	return limits.DeadlineAt, wire.ReasonDeadlineExceeded
+	if end, ends := o.keyEnd(); ends && end.Before(at) {
+		return end, wire.ReasonSubmissionAmbiguous
+	}
+	return at, reason
 }
 
 // StopWaiting is the workflow's cancellation: a request in flight is awaited and a terminal answer decides, otherwise

@@ -2,6 +2,7 @@ package operation
 
 import (
 	"slices"
+	"time"
 
 	"github.com/jobwait/jobwait/wire"
 )
@@ -41,10 +42,10 @@ func offered(reason wire.Reason, detail string) offer {
 
 // options freezes what a person may answer now: the table, less what the budget of extensions and the provider's
 // documentation do not allow (R34, R39).
-func (o *Operation) options(reason wire.Reason, detail string) []wire.Option {
+func (o *Operation) options(now time.Time, reason wire.Reason, detail string) []wire.Option {
 	can := offered(reason, detail)
 	if o.submits() {
-		can = o.submissionOffer(reason)
+		can = o.submissionOffer(now, reason)
 	}
 	grantable := o.rec.Counters.ExtensionsUsed < o.rec.Limits.MaxExtensions
 	var out []wire.Option

@@ -28,10 +28,13 @@ type waitEnd struct {
 	own    bool
 }
 
-// addSubmission reads "submit IDEMPOTENCY": the script is one of a submission at such a provider.
-func (s *script) addSubmission(l line) {
+// addSubmission reads "submit IDEMPOTENCY [known=1h]": the script is one of a submission at such a provider, which knows a key
+// for so long.
+func (s *script) addSubmission(t *testing.T, l line) {
+	t.Helper()
 	s.submission = &submissionScript{facts: wire.SubmissionFacts{
 		Fingerprint: "sha256:f1", Idempotency: wire.Idempotency(l.word(1)), KnowsItsWait: true,
+		KeySeconds: int(duration(t, orElse(l.values["known"], "0s")) / time.Second),
 	}}
 	s.spec = map[string]any{
 		"submission_id": "report-1", "provider": "demo-export", "account": "acct-42", "credential_ref": "demo",

@@ -116,7 +116,7 @@ func (s *script) add(t *testing.T, l line) {
 	t.Helper()
 	switch l.word(0) {
 	case "submit":
-		s.addSubmission(l)
+		s.addSubmission(t, l)
 	case "submit-answer":
 		s.submission.answers = append(s.submission.answers, plannedSubmit(t, l.rest(1)))
 	case "wait-ends":

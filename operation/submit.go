@@ -34,6 +34,9 @@ func (o *Operation) nextGeneration() {
 	before := o.rec.Submission
 	facts := o.rec.Prepared.Submission
 	o.rec.Submission = &wire.SubmissionRecord{Generation: before.Generation + 1, Before: before.Before}
+	if o.wasReset() {
+		o.keyUsed(o.rec.OpenedAt) // by the run that was reset, for all that is known
+	}
 	if facts.Idempotency.Repeatable() {
 		spec := o.rec.Prepared.Spec
 		id := wire.SubmitWorkflowID(spec.Provider, spec.Account, spec.OperationID)
@@ -77,7 +80,7 @@ func (o *Operation) sendSubmit(now, deadline time.Time) Command {
 	summary := o.pollSummary(o.rec.Poll.Source)
 	o.rec.Counters.StatusRequestsUsed++
 	o.rec.Poll = nil
-	o.inFlight, o.startBy = submitRequest, deadline
+	o.inFlight, o.startBy, o.reservedAt = submitRequest, deadline, now
 	o.note(wire.Entry{At: now, Event: wire.EventRequestReserved, Detail: o.generationText()})
 	authority := o.authority()
 	authority.ApprovalUnasked = o.approvalUnasked()
@@ -132,6 +135,7 @@ func (o *Operation) submitObserved(now time.Time, result wire.SubmitResult) {
 	if seen.Answer == wire.AnswerDenied {
 		o.deny(seen.CredentialRef, seen.CredentialVersion)
 	}
+	o.learnKeyUse(result)
 	found := o.judgeSubmission(result)
 	o.noteAnswer(now, seen, result.HeldBack)
 	o.heed(now, seen.Guidance)
@@ -204,23 +208,35 @@ func (o *Operation) judgeAmbiguous(detail string) verdict {
 	}
 }
 
-// whileSubmitting gives every stop behind which there may be a job the one reason that says so.
-func (o *Operation) whileSubmitting(reason wire.Reason, detail string) (wire.Reason, string) {
+// whileSubmitting gives every stop behind which there may be a job the one reason that says so. Those that ask how to send it
+// again keep their own as long as it may be sent again.
+func (o *Operation) whileSubmitting(now time.Time, reason wire.Reason, detail string) (wire.Reason, string) {
 	if !o.rec.Submission.MaybeSent || o.rec.Submission.Job != nil {
 		return reason, detail
 	}
-	switch reason { //nolint:exhaustive // these have options of their own, or say it already
-	case wire.ReasonHistoryReset, wire.ReasonAuthorizationDenied, wire.ReasonApprovalRequired, wire.ReasonSubmissionAmbiguous:
+	spent := o.keySpent(now)
+	switch reason { //nolint:exhaustive // the others say nothing of a job
+	case wire.ReasonHistoryReset:
 		return reason, detail
+	case wire.ReasonSubmissionAmbiguous:
+	case wire.ReasonAuthorizationDenied, wire.ReasonApprovalRequired:
+		if !spent {
+			return reason, detail
+		}
+		fallthrough
 	default:
-		return wire.ReasonSubmissionAmbiguous, joinWords(string(reason), detail)
+		detail = joinWords(string(reason), detail)
 	}
+	if spent {
+		detail = joinWords(detail, wire.DetailKeyExpired)
+	}
+	return wire.ReasonSubmissionAmbiguous, detail
 }
 
 // submissionOffer is the table of options per reason of a submission, besides close.
-func (o *Operation) submissionOffer(reason wire.Reason) offer {
+func (o *Operation) submissionOffer(now time.Time, reason wire.Reason) offer {
 	s := o.rec.Submission
-	repeats := o.rec.Prepared.Submission.Idempotency.Repeatable()
+	repeats := o.rec.Prepared.Submission.Idempotency.Repeatable() && !o.keySpent(now)
 	again := s.Generation < maxGenerations
 	switch reason { //nolint:exhaustive // the others leave nothing but the end
 	case wire.ReasonSubmissionAmbiguous:
@@ -329,6 +345,9 @@ func (o *Operation) submissionView() *wire.SubmissionView {
 	}
 	if s.Job != nil {
 		view.ProviderJobID = s.Job.ProviderJobID
+	}
+	if end, ends := o.keyEnd(); ends {
+		view.RepeatBefore = new(end.UTC())
 	}
 	if s.Job != nil && s.Await != "" {
 		view.WaitWorkflowID = wire.WorkflowID(spec.Provider, spec.Account, s.Job.ProviderJobID)

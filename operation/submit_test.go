@@ -27,8 +27,12 @@ func submitSpec(changes ...func(*wire.SubmitSpec)) wire.SubmitSpec {
 
 // submission is one that has just begun, at a provider of that kind.
 func submission(t require.TestingT, idempotency wire.Idempotency, changes ...func(*wire.SubmitSpec)) *operation.Operation {
-	prepared, err := operation.PrepareSubmission(submitSpec(changes...), start, operation.Knowledge{},
-		wire.SubmissionFacts{Fingerprint: "sha256:f1", Idempotency: idempotency})
+	return submissionAt(t, wire.SubmissionFacts{Fingerprint: "sha256:f1", Idempotency: idempotency}, changes...)
+}
+
+// submissionAt is one that has just begun, at a provider of which these facts are known.
+func submissionAt(t require.TestingT, facts wire.SubmissionFacts, changes ...func(*wire.SubmitSpec)) *operation.Operation {
+	prepared, err := operation.PrepareSubmission(submitSpec(changes...), start, operation.Knowledge{}, facts)
 	require.NoError(t, err)
 	return operation.Open(prepared, firstRun, start, start)
 }
@@ -109,8 +113,8 @@ func TestSubmissionKeys(t *testing.T) {
 }
 
 // R55, R56: whatever answers and people do: no generation without a key is sent again once it may have made a job, and none whose job
-// the provider has named; one with a key goes with that key alone, every request was reserved, and none leaves at or after its
-// deadline.
+// the provider has named; one with a key goes with that key alone, and not when it could arrive after the provider has forgotten it;
+// every request was reserved, and none leaves at or after its deadline.
 func TestNoGenerationMakesTwoJobs(t *testing.T) {
 	t.Parallel()
 	kindsOfKey := []wire.Idempotency{wire.IdempotencyNone, wire.IdempotencyUnknown, wire.IdempotencyHeader, wire.IdempotencyClientID}
@@ -119,10 +123,12 @@ func TestNoGenerationMakesTwoJobs(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom(kindsOfKey).Draw(t, "idempotency")
-		op := submission(t, kind, func(s *wire.SubmitSpec) {
+		known := rapid.SampledFrom([]int{0, 20, 60, 1_800, 86_400}).Draw(t, "known")
+		op := submissionAt(t, wire.SubmissionFacts{Fingerprint: "sha256:f1", Idempotency: kind, KeySeconds: known}, func(s *wire.SubmitSpec) {
 			s.MaxSubmitRequests, s.OfferResubmit = rapid.IntRange(1, 6).Draw(t, "most"), rapid.Bool().Draw(t, "offer")
 		})
 		now, maybe, named, key, decisions := start, map[int]bool{}, map[int]bool{}, map[int]string{}, 0
+		used := map[int]time.Time{} // when the provider has first seen the key of a generation
 		for range 60 {
 			switch command := op.Next(now).(type) {
 			case operation.SendSubmit:
@@ -131,17 +137,28 @@ func TestNoGenerationMakesTwoJobs(t *testing.T) {
 					t.Fatalf("generation %d was sent again without a key", request.Generation)
 				}
 				require.False(t, named[request.Generation], "there is a job of this generation")
-				if known, ok := key[request.Generation]; ok && known != request.Key {
+				if before, ok := key[request.Generation]; ok && before != request.Key {
 					t.Fatalf("generation %d has two keys", request.Generation)
+				}
+				if known > 0 && maybe[request.Generation] {
+					arrives := request.NotAfter.Add(time.Duration(request.TimeoutSeconds) * time.Second)
+					require.False(t, arrives.After(used[request.Generation].Add(time.Duration(known)*time.Second)), "it may arrive when its key is forgotten")
 				}
 				key[request.Generation] = request.Key
 				require.Equal(t, kind.Repeatable(), request.Key != "")
 				require.True(t, now.Before(request.NotAfter))
 				require.LessOrEqual(t, op.Record().Counters.StatusRequestsUsed, op.Record().Limits.MaxStatusRequests)
-				now = now.Add(time.Second)
+				sentAt := now.Add(time.Duration(rapid.IntRange(0, 5).Draw(t, "queued")) * time.Second)
+				now = sentAt.Add(time.Second)
 				verdict := rapid.SampledFrom(verdicts).Draw(t, "verdict")
 				maybe[request.Generation] = maybe[request.Generation] || verdict == wire.SubmitAccepted || verdict == wire.SubmitAmbiguous || verdict == "another" || verdict == ""
 				result := submitResult(verdict, 200)
+				if result.Observation.SentAt != nil {
+					result.Observation.SentAt = rapid.SampledFrom([]*time.Time{&sentAt, nil}).Draw(t, "told when it left")
+				}
+				if _, ok := used[request.Generation]; !ok && verdict != wire.SubmitNeverLeft {
+					used[request.Generation] = sentAt
+				}
 				if result.Job != nil && rapid.Bool().Draw(t, "unusable") {
 					result.Job.StatusURL, result.Job.Unusable = "", wire.DetailURLRejected
 					named[request.Generation] = true
@@ -159,7 +176,7 @@ func TestNoGenerationMakesTwoJobs(t *testing.T) {
 			case operation.Wait:
 				now = command.Until
 				if open := op.Escalation(); open != nil && rapid.Bool().Draw(t, "answers") {
-					now = open.OpenedAt.Add(time.Second)
+					now = open.OpenedAt.Add(rapid.SampledFrom([]time.Duration{time.Second, 10 * time.Minute, 3 * time.Hour}).Draw(t, "thinks for"))
 					decisions++
 					option := rapid.SampledFrom(open.Options).Draw(t, "option")
 					_, _ = op.Decide(now, submitDecision(op, option.Kind, func(d *wire.Decision) {

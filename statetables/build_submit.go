@@ -13,6 +13,8 @@ import (
 const (
 	maxKeyLength   = 65_536
 	leastKeyLength = 16
+	// maxKeySeconds bounds how long a provider may be said to know a key: ten years.
+	maxKeySeconds = 10 * 366 * 86_400
 )
 
 // The answers to a submission that say by themselves that nothing was made (RFC 9110 section 15.5: the request is refused as it
@@ -43,6 +45,7 @@ func (b *builder) checkIdempotency(written *SubmitDoc) {
 	case wire.IdempotencyHeader, wire.IdempotencyBody, wire.IdempotencyQuery, wire.IdempotencyClientID:
 		b.cite("submit", written.Source)
 		b.between("submit.max_length", written.MaxLength, 0, maxKeyLength)
+		b.seconds("submit.valid", written.Valid, maxKeySeconds)
 		if written.Name == "" {
 			b.fail("submit", "submit: idempotency %s has no name; write what the key is called, like name: Idempotency-Key", written.Idempotency)
 		}
@@ -56,8 +59,8 @@ func (b *builder) checkIdempotency(written *SubmitDoc) {
 	default:
 		b.fail("submit", "submit: idempotency %q; write one of none, header, body, query, client_id, unknown", written.Idempotency)
 	}
-	if written.Name != "" || written.MaxLength != 0 {
-		b.fail("submit", "submit: name and max_length belong to a key; remove them, or say how the key is sent: idempotency: header")
+	if written.Name != "" || written.MaxLength != 0 || written.Valid != nil {
+		b.fail("submit", "submit: name, max_length and valid belong to a key; remove them, or say how the key is sent: idempotency: header")
 	}
 }
 
@@ -74,6 +77,9 @@ func (b *builder) buildSubmitCall(written *SubmitDoc) {
 			query: b.templates("submit.request.query", request.Query), headers: b.headers("submit.request.headers", request.Headers),
 		},
 		idempotency: wire.Idempotency(written.Idempotency), keyName: written.Name, keyLength: written.MaxLength,
+	}
+	if written.Valid != nil {
+		made.keySeconds = written.Valid.Seconds
 	}
 	b.checkKey(made)
 	b.checkSubmitHoles(made)

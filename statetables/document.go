@@ -227,6 +227,7 @@ type SubmitDoc struct {
 	Idempotency string             `yaml:"idempotency"`
 	Name        string             `yaml:"name"`
 	MaxLength   int                `yaml:"max_length"`
+	Valid       *SecondsDoc        `yaml:"valid"`
 	Source      string             `yaml:"source"`
 	Note        string             `yaml:"note"`
 	Request     *SubmitRequestDoc  `yaml:"request"`

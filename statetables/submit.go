@@ -28,6 +28,7 @@ type submitCall struct {
 	idempotency wire.Idempotency
 	keyName     string
 	keyLength   int // 0: any
+	keySeconds  int // 0: no end is documented
 
 	accepted, refused, later, exists []int
 	// done are those of the accepted after which there is nothing to wait for.
@@ -54,6 +55,14 @@ func (t *Table) KeyPlace() string {
 		return ""
 	}
 	return string(t.submit.idempotency) + " " + t.submit.keyName
+}
+
+// KeySeconds is how long the provider knows an idempotency key, from the first request that had it; 0 where no end is documented.
+func (t *Table) KeySeconds() int {
+	if t.submit == nil {
+		return 0
+	}
+	return t.submit.keySeconds
 }
 
 // ParamsOfAnswer are the params that the answer to a submission has, so that its spec leaves them out.

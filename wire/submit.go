@@ -175,6 +175,8 @@ type SubmissionFacts struct {
 	KeyLength int `json:"key_length,omitempty"`
 	// KeyPlace is where the table puts the key, its kind and name. Empty: there is none, or it was not noted.
 	KeyPlace string `json:"key_place,omitempty"`
+	// KeySeconds is how long the provider knows a key, from the first request that had it. 0: it documents no end.
+	KeySeconds int `json:"key_seconds,omitempty"`
 	// KnowsItsWait has the submission note the run of its own wait, find it by that over runs and resets, and tell it from
 	// another's. Submissions that began without it take every wait that they did not start themselves for another's.
 	KnowsItsWait bool `json:"knows_its_wait,omitempty"`
@@ -184,6 +186,9 @@ type SubmissionFacts struct {
 type SubmissionRecord struct {
 	Generation int    `json:"generation"`
 	Key        string `json:"key,omitempty"`
+	// KeyUsedAt is when the first request that may have arrived had the key of this generation: not later than it left. It is
+	// noted where the provider knows a key for a time only.
+	KeyUsedAt time.Time `json:"key_used_at,omitzero"`
 	// MaybeSent says that a request of this generation may have made a job that is not known.
 	MaybeSent bool          `json:"maybe_sent,omitempty"`
 	Job       *SubmittedJob `json:"job,omitempty"`
@@ -278,6 +283,7 @@ const (
 	DetailURLRejected    = "status_url"      // accepted, and its status URL is not one that the table accepts
 	DetailNoParam        = "no_param_"       // accepted, and a param that its wait needs is not there; its name follows
 	DetailAfterAmbiguous = "refused_again"   // refused, after a request that may have made a job
+	DetailKeyExpired     = "key_expired"     // sent again, it could arrive when the provider does not know the key any more
 	DetailWaitNotRun     = "wait_not_run"    // the wait for the job cannot be run
 	DetailWaitLost       = "wait_lost"       // the wait for the job ended without an outcome
 )
@@ -320,4 +326,7 @@ type SubmissionView struct {
 	Before         []EarlierSubmission `json:"before,omitempty"`
 	// MaybeSent says that a request of this generation may have made a job that is not known.
 	MaybeSent bool `json:"maybe_sent,omitempty"`
+	// RepeatBefore is when a request that may have made a job is not sent again any more, because the provider forgets its key.
+	// Null: there is none, or its key has no documented end.
+	RepeatBefore *time.Time `json:"repeat_before,omitempty"`
 }

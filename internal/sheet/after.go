@@ -103,6 +103,9 @@ func (d describer) submission() Subject {
 		return s
 	}
 	s.say("%s", cited(submissionText(*sent)+note(sent.Note), sent.Source))
+	if sent.Valid != nil {
+		s.add("its key is known for", "%s", cited(span(sent.Valid.Seconds), sent.Valid.Source))
+	}
 	if sent.Request != nil && sent.Answer != nil {
 		submitRows(&s, *sent.Request, *sent.Answer)
 	}
