@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
+	"github.com/jobwait/jobwait/internal/plain"
 	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/operation"
 )
@@ -74,7 +75,7 @@ func (a *app) tell(told waits.Story) {
 	for _, day := range waits.Days(told.Entries) {
 		_, _ = fmt.Fprintf(a.out, "%s (UTC)\n", waits.Day(day[0]))
 		for _, line := range operation.StoryOf(day) {
-			_, _ = fmt.Fprintln(a.out, cell(line))
+			_, _ = fmt.Fprintln(a.out, plain.Cell(line))
 		}
 	}
 	if told.BrokenAt == 0 {

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"github.com/jobwait/jobwait"
+	"github.com/jobwait/jobwait/internal/plain"
 	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -190,7 +191,7 @@ func (a *app) follow(ctx context.Context, s *server, workflowID, runID, taskQueu
 
 // say tells people something beside the result.
 func (a *app) say(format string, args ...any) {
-	_, _ = fmt.Fprintln(a.err, plain(fmt.Sprintf(format, args...)))
+	_, _ = fmt.Fprintln(a.err, plain.Text(fmt.Sprintf(format, args...)))
 }
 
 // live prints a line whenever a wait has changed, and an escalation or a proposal when it opens.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/jobwait/jobwait/internal/plain"
 	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/signing"
 	"github.com/jobwait/jobwait/wire"
@@ -231,7 +232,7 @@ func (a *app) decided(reply wire.DecisionReply, flags *decisionFlags) error {
 		return a.printJSON(reply)
 	}
 	_, err := fmt.Fprintf(a.out, "applied: %s by %s (decision %s); now up to %d requests until %s\n",
-		flags.decision.Kind, cell(flags.decision.DecidedBy), cell(reply.DecisionID), reply.MaxStatusRequests, stamp(reply.DeadlineAt))
+		flags.decision.Kind, plain.Cell(flags.decision.DecidedBy), plain.Cell(reply.DecisionID), reply.MaxStatusRequests, stamp(reply.DeadlineAt))
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/jobwait/jobwait/internal/plain"
 	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
@@ -502,7 +503,7 @@ func (d *dialogue) answer(ctx context.Context) string {
 		}
 		decision, err := wire.DecodeDecision(entry.Decision)
 		if err == nil && decision.EscalationID == d.open.ID {
-			return fmt.Sprintf("%s was faster: %s at %s, %q", cell(decision.DecidedBy), decision.Kind, clock(entry.At), decision.Comment)
+			return fmt.Sprintf("%s was faster: %s at %s, %q", plain.Cell(decision.DecidedBy), decision.Kind, clock(entry.At), decision.Comment)
 		}
 	}
 	return ""

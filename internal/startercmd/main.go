@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/jobwait/jobwait/internal/plain"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -108,10 +109,10 @@ func report(err error, stderr io.Writer) int {
 		return outcome.code
 	}
 	for line := range strings.Lines(err.Error()) { // several faults were joined: one line each
-		_, _ = fmt.Fprintln(stderr, "jobwait: error:", plain(strings.TrimSuffix(line, "\n")))
+		_, _ = fmt.Fprintln(stderr, "jobwait: error:", plain.Text(strings.TrimSuffix(line, "\n")))
 	}
 	if hint := hintOf(err); hint != "" {
-		_, _ = fmt.Fprintln(stderr, "jobwait: hint:", plain(hint))
+		_, _ = fmt.Fprintln(stderr, "jobwait: hint:", plain.Text(hint))
 	}
 	if errors.As(err, new(usageError)) {
 		return exitUsage

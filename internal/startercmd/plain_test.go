@@ -18,13 +18,6 @@ const evil = "ben\x1b[2J\x1b]0;owned\x07\u202e\u009b2J\xff"
 // shownAs is what a terminal is given of it.
 const shownAs = `ben\x1b[2J\x1b]0;owned\x07\u202e\u009b2J\xff`
 
-func TestPlainMakesVisibleWhatATerminalObeys(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, shownAs, plain(evil))
-	require.Equal(t, "é 日本 😀\n\tb", plain("é 日本 😀\n\tb"))
-	require.Equal(t, `a\x0a\x09b\x0d\U000e0001`, cell("a\n\tb\r\U000e0001"))
-}
-
 // Wherever the words of others are shown, they are plain.
 func TestTheWordsOfOthersArePlain(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/jobwait/jobwait/internal/plain"
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -67,7 +68,7 @@ type fields struct{ rows [][2]string }
 
 func (f *fields) add(name, format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); text != "" {
-		f.rows = append(f.rows, [2]string{name, plain(text)})
+		f.rows = append(f.rows, [2]string{name, plain.Text(text)})
 	}
 }
 
@@ -167,7 +168,7 @@ func cells(rows [][]string) [][]string {
 	out := make([][]string, len(rows))
 	for i, row := range rows {
 		for _, text := range row {
-			out[i] = append(out[i], cell(text))
+			out[i] = append(out[i], plain.Cell(text))
 		}
 	}
 	return out

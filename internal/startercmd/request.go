@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/jobwait/jobwait/internal/plain"
 	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -113,7 +114,7 @@ func (a *app) requestOf(ctx context.Context, s *server, workflowID string, flags
 	a.say("asked; `%s show %s` shows what people are asked", a.name, reply.ProposalID)
 	id := reply.ProposalID
 	if isTerminal(a.out) { // a program takes it as it is
-		id = cell(id)
+		id = plain.Cell(id)
 	}
 	_, err = fmt.Fprintln(a.out, id)
 	return err

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"github.com/jobwait/jobwait/internal/plain"
 )
 
 // leastWidth is the narrowest terminal whose width is kept to: below it, words would stand alone.
@@ -133,7 +135,7 @@ func (p prompter) line(ctx context.Context, question string) (string, error) {
 }
 
 func (p prompter) printf(format string, args ...any) {
-	_, _ = fmt.Fprint(p.out, plain(fmt.Sprintf(format, args...)))
+	_, _ = fmt.Fprint(p.out, plain.Text(fmt.Sprintf(format, args...)))
 }
 
 // longestLine is the longest line that a terminal passes on whole: Linux keeps 4,095 bytes of a longer one and drops the rest.

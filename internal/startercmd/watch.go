@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jobwait/jobwait/internal/inboxcmd/listing"
+	"github.com/jobwait/jobwait/internal/plain"
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -205,10 +206,10 @@ func (l *lineChanges) show(c changes) error {
 		fmt.Fprintf(&text, "%s  open  %s  %s  answer before %s  %s\n", clock(c.at), row[0], row[1], row[2], row[3])
 	}
 	for _, one := range c.gone {
-		fmt.Fprintf(&text, "%s  gone  %s  %s\n", clock(c.at), cell(one.row()[0]), cell(one.row()[1]))
+		fmt.Fprintf(&text, "%s  gone  %s  %s\n", clock(c.at), plain.Cell(one.row()[0]), plain.Cell(one.row()[1]))
 	}
 	if c.trouble != l.trouble && c.trouble != "" {
-		fmt.Fprintf(&text, "%s  %s\n", clock(c.at), cell(c.trouble))
+		fmt.Fprintf(&text, "%s  %s\n", clock(c.at), plain.Cell(c.trouble))
 	}
 	l.trouble = c.trouble
 	_, err := io.WriteString(l.out, text.String())
@@ -322,7 +323,7 @@ func (l *liveTable) write(to io.Writer, c changes, columns int) error {
 		_, _ = fmt.Fprintf(to, "\n`%s decide ID` answers one\n", l.name)
 	}
 	if c.trouble != "" {
-		_, _ = fmt.Fprintf(to, "\n%s\n", wrap(cell(c.trouble), columns))
+		_, _ = fmt.Fprintf(to, "\n%s\n", wrap(plain.Cell(c.trouble), columns))
 	}
 	return nil
 }

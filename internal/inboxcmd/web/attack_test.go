@@ -1,11 +1,13 @@
 package web_test
 
 import (
+	"context"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 
@@ -107,7 +109,7 @@ func TestOversizedBody(t *testing.T) {
 func TestScriptsAreInert(t *testing.T) {
 	t.Parallel()
 	inbox := inboxtest.Open(t, shared, inboxtest.Local("ana"), access.Everything("ana"))
-	bad := `"><script>alert(1)</script><img src=x onerror=alert(2)>'{{.}}`
+	const bad, shownBad = `"><script>alert(1)</script><img src=x onerror=alert(2)>'{{.}}` + "\u202e", `"><script>alert(1)</script><img src=x onerror=alert(2)>'{{.}}\u202e`
 	id, _ := inboxtest.Asked(t, shared, bad, waittest.Script(waittest.State(bad), waittest.Failed(bad, bad)), func(spec *wire.Spec) { spec.OperationID = bad })
 	failed := inboxtest.Start(t, shared, bad+"2", waittest.Script(waittest.Failed("E1", bad)))
 	_, err := shared.Outcome(t.Context(), shared.Client.GetWorkflow(t.Context(), failed, ""))
@@ -125,8 +127,28 @@ func TestScriptsAreInert(t *testing.T) {
 	for name, page := range pages {
 		requireInert(t, name, page)
 	}
-	require.Contains(t, pages["question"].plain(), bad, "and it can be read")
-	require.Contains(t, pages["failed"].plain(), bad)
+	require.Contains(t, pages["question"].plain(), shownBad, "and it can be read")
+	require.Contains(t, pages["failed"].plain(), shownBad)
+	require.Contains(t, pages["wrong number"].plain(), bad, "what was typed is typed on")
+}
+
+// A name that turns the direction of writing does so on no page.
+func TestNamesDoNotTurnTheirLine(t *testing.T) {
+	t.Parallel()
+	inbox := inboxtest.Open(t, shared, inboxtest.Local("ana"), access.Everything("ana"))
+	id, open := inboxtest.Asked(t, shared, "turned", odd)
+	ctx, cancel := context.WithTimeout(t.Context(), inboxtest.Longest)
+	defer cancel()
+	const name = "ben\u202emoc.elpmaxe@"
+	require.NoError(t, shared.Client.SignalWorkflow(ctx, id, "", wire.SignalDecide, wire.Decision{
+		Kind: wire.DecisionClose, DecisionID: "d-1", EscalationID: open.ID, DecidedBy: name, Comment: "\u2066done",
+	}))
+	_, err := shared.Outcome(ctx, shared.Client.GetWorkflow(ctx, id, ""))
+	require.NoError(t, err)
+	page := visit(t, inbox).get(inbox.Page(id))
+	requireInert(t, "turned", page)
+	require.Contains(t, page.plain(), `ben\u202emoc.elpmaxe@ answered Stop waiting`)
+	require.Contains(t, page.plain(), `\u2066done`)
 }
 
 // requireInert wants a page whose scripts are ours, and that runs no other.
@@ -137,6 +159,7 @@ func requireInert(t *testing.T, name string, page seenPage) {
 	require.Equal(t, "text/html; charset=utf-8", page.header.Get("Content-Type"), name)
 	require.Equal(t, "nosniff", page.header.Get("X-Content-Type-Options"), name)
 	require.Equal(t, "no-store", page.header.Get("Cache-Control"), name)
+	require.Equal(t, -1, strings.IndexFunc(page.text, func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }), name)
 	for _, node := range page.nodes() {
 		for _, a := range node.Attr {
 			require.False(t, strings.HasPrefix(a.Key, "on") || a.Key == "style", "%s: attribute %s=%q", name, a.Key, a.Val)

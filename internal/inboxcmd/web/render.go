@@ -1,17 +1,21 @@
 package web
 
 import (
-	"bytes"
 	"errors"
+	"fmt"
 	"html/template"
+	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"go.temporal.io/api/serviceerror"
 
 	"github.com/jobwait/jobwait/internal/inboxcmd/access"
 	"github.com/jobwait/jobwait/internal/inboxcmd/timeline"
+	"github.com/jobwait/jobwait/internal/plain"
 	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
@@ -50,9 +54,10 @@ func (s *Server) frame(who access.Person, title string) frame {
 	return f
 }
 
-// render draws into memory first, so that a page is whole or an error.
+// render draws into memory first, so that a page is whole or an error. Whoever wrote what stands in it, no character in it turns a
+// line around or hides.
 func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, name string, page any) {
-	var out bytes.Buffer
+	var out strings.Builder
 	if err := s.pages.ExecuteTemplate(&out, name, page); err != nil {
 		s.options.Logger.ErrorContext(r.Context(), "cannot draw a page", "page", name, "error", err)
 		http.Error(w, "this page cannot be drawn; the log of the inbox says why", http.StatusInternalServerError)
@@ -60,7 +65,7 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, name
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = out.WriteTo(w) // whoever asked may be gone
+	_, _ = io.WriteString(w, plain.Text(out.String())) // whoever asked may be gone
 }
 
 // failPage says that something is not possible, and what to do.
@@ -110,11 +115,24 @@ func functions(a *assets) template.FuncMap {
 		"iso":    func(at time.Time) string { return at.UTC().Format(time.RFC3339) },
 		"until":  func(at time.Time) string { return until(time.Now(), at) },
 		"reason": reasonText, "kind": kindText, "phase": phaseText,
-		"number": number,
+		"number": number, "typed": typed,
 		"legend": func(kind timeline.Kind) string { return kindsOfMark[kind] },
 		"source": timeline.SourceText,
 		"sign":   func(event wire.Event) string { return signs[event] },
 	}
+}
+
+// typed is what somebody has typed into a field, to be typed on: there every character stays what it is.
+func typed(text string) template.HTML {
+	var out strings.Builder
+	for _, r := range template.HTMLEscapeString(text) {
+		if unicode.Is(unicode.Cf, r) {
+			_, _ = fmt.Fprintf(&out, "&#%d;", r)
+			continue
+		}
+		out.WriteRune(r)
+	}
+	return template.HTML(out.String())
 }
 
 func stamp(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05") + " UTC" }

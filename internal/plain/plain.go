@@ -1,4 +1,5 @@
-package startercmd
+// Package plain makes texts that others wrote safe to show: nothing in them is obeyed or hidden.
+package plain
 
 import (
 	"fmt"
@@ -7,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// plain makes visible what a terminal would obey or hide in a text that others wrote: control characters, controls of the
-// direction of writing, other characters that nobody sees, and bytes that are no UTF-8. Line ends and tabs stay.
-func plain(text string) string { return visible(text, "\n\t") }
+// Text makes visible what a terminal or a browser would obey or hide in a text: control characters, controls of the direction
+// of writing, other characters that nobody sees, and bytes that are no UTF-8. Line ends and tabs stay.
+func Text(text string) string { return visible(text, "\n\t") }
 
-// cell is a plain text that keeps to its line and to its column.
-func cell(text string) string { return visible(text, "") }
+// Cell is the same for a text that has to keep to its line and to its column: line ends and tabs are made visible, too.
+func Cell(text string) string { return visible(text, "") }
 
 // visible writes as an escape, such as \x1b or \u202e, what is no graphic character and not among those kept.
 func visible(text, kept string) string {
