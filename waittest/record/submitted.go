@@ -25,7 +25,7 @@ import (
 func submitted(name, provider string, taken waittest.SubmitScript, people func(context.Context, *bed.Bed, client.WorkflowRun) error, change func(*wire.SubmitSpec)) group {
 	return group{
 		server: devserver.Options{SearchAttributes: true, FastTimers: true},
-		plain:  true,
+		tables: writeVariants,
 		waits: []wait{{
 			name: name, script: waittest.Script(waittest.State("running")), people: people,
 			before: func(_ context.Context, b *bed.Bed) error { return b.Provider.TakeSubmissions(taken) },
@@ -53,15 +53,23 @@ func submission(b *bed.Bed, name, provider string) wire.SubmitSpec {
 	}
 }
 
-// writePlain writes the demonstration's table for a provider that knows no idempotency key, under the name demo-plain.
-func writePlain(dir string) error {
+// writeVariants writes the demonstration's table for a provider that knows no idempotency key, under the name demo-plain, and for
+// one that forgets it within a minute, as demo-forgetful.
+func writeVariants(dir string) error {
 	text, err := fs.ReadFile(statetables.Demo(), "demo-export.yaml")
 	if err != nil {
 		return err
 	}
-	changed := strings.NewReplacer("provider: demo-export", "provider: demo-plain",
-		"  idempotency: header\n  name: Idempotency-Key\n  max_length: 128\n", "  idempotency: none\n").Replace(string(text))
-	return os.WriteFile(filepath.Join(dir, "demo-plain.yaml"), []byte(changed), 0o600)
+	const key = "  idempotency: header\n  name: Idempotency-Key\n  max_length: 128\n"
+	for name, submit := range map[string]string{
+		"demo-plain": "  idempotency: none\n", "demo-forgetful": key + "  valid: {seconds: 60, source: jobwait}\n",
+	} {
+		changed := strings.NewReplacer("provider: demo-export", "provider: "+name, key, submit).Replace(string(text))
+		if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(changed), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func finishes() waittest.JobScript {
@@ -81,6 +89,13 @@ func submittedAgain() group {
 func attached() group {
 	return submitted("submission_attached", "demo-plain", waittest.SubmitScript{
 		Job: finishes(), NoKeys: true, Steps: []waittest.SubmitStep{{Answer: waittest.Hangup()}, {}},
+	}, attach, nil)
+}
+
+// keyForgotten is a submission that may be repeated after two minutes only, when its key is forgotten.
+func keyForgotten() group {
+	return submitted("submission_key_forgotten", "demo-forgetful", waittest.SubmitScript{
+		Job: finishes(), Steps: []waittest.SubmitStep{{Answer: waittest.Status(503).RetryAfter("120")}},
 	}, attach, nil)
 }
 

@@ -45,8 +45,8 @@ type group struct {
 	channels bool
 	// origins bound what is sent; nil: answers hold nobody back.
 	origins *activities.Origins
-	// plain adds a table like the demonstration's whose provider knows no idempotency key.
-	plain bool
+	// tables writes further tables into a directory; nil: there are none.
+	tables func(dir string) error
 	// callers says that waits are asked for through a Nexus endpoint.
 	callers bool
 	waits   []wait
@@ -66,7 +66,7 @@ func groups() []group {
 		signed(),
 		{server: devserver.Options{SearchAttributes: true, FastTimers: true}, waits: told(), channels: true},
 		held(),
-		submittedOnce(), submittedAgain(), attached(), resubmitted(),
+		submittedOnce(), submittedAgain(), keyForgotten(), attached(), resubmitted(),
 		elsewhere(), owned(), resetAfterAcceptance(), cancelledOverRuns(), called(),
 	}
 }
@@ -90,16 +90,16 @@ func (g group) record(ctx context.Context, waits []wait, dir string, progress io
 		Origins:      g.origins,
 		Worker:       worker.Options{Identity: "recorder"},
 	}
-	if g.plain {
+	if g.tables != nil {
 		dir, err := os.MkdirTemp("", "jobwait-record")
 		if err != nil {
 			return errors.Join(err, b.Close())
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
-		if err := writePlain(dir); err != nil {
+		if err := g.tables(dir); err != nil {
 			return errors.Join(err, b.Close())
 		}
-		options.Tables = []statetables.Source{{Name: "plain", FS: os.DirFS(dir)}}
+		options.Tables = []statetables.Source{{Name: "variants", FS: os.DirFS(dir)}}
 	}
 	if g.channels {
 		notifier, stop, err := withChannels(ctx)
