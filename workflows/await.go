@@ -123,9 +123,9 @@ func firstRunID(info *workflow.Info) string {
 	return info.OriginalRunID
 }
 
-// run is the one loop: carry out what there is to do, and sleep. A worker keeps the stack of every wait that sleeps. It halves a
-// stack that is a quarter full at most, and this one just is, what the SDK and its reflection put on it included: 3,296 bytes
-// would be too much. So nothing large stands below that place, and in no frame of what calls it.
+// run is the one loop: carry out what there is to do, and sleep. A worker keeps one stack per sleeping wait. Go shrinks a stack
+// only while at most a quarter is used, and ours is just below that (docs/performance.md): keep large values out of run and of
+// its callers.
 func (a *await) run() (*wire.Outcome, error) {
 	for {
 		outcome, err := a.untilPause()

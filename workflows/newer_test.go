@@ -1,14 +1,17 @@
 package workflows_test
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -64,6 +67,33 @@ func TestWhatANewerVersionWroteIsLeftToIt(t *testing.T) {
 			w.requireLeft()
 			require.Len(t, w.polls, test.polls)
 		})
+	}
+}
+
+// A submission whose spec a newer version's prepare has taken is not sent without what only that version reads.
+func TestASpecThatOnlyANewerVersionReadsIsNotSubmitted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	submitted := submitSpec()
+	w.RegisterActivityWithOptions(func(_ context.Context, request wire.PrepareSubmissionRequest) (wire.Prepared, error) {
+		return operation.PrepareSubmission(submitted, request.StartedAt, operation.Knowledge{}, wire.SubmissionFacts{Idempotency: wire.IdempotencyNone})
+	}, activity.RegisterOptions{Name: wire.ActivityPrepareSubmission})
+	w.RegisterActivityWithOptions(func(context.Context, wire.SubmitRequest) (wire.SubmitResult, error) {
+		require.Fail(t, "it was sent")
+		return wire.SubmitResult{}, nil
+	}, activity.RegisterOptions{Name: wire.ActivitySubmit})
+	w.SetDataConverter(tomorrow{converter.GetDefaultDataConverter(), is[wire.SubmitSpec]})
+	w.ExecuteWorkflow(wire.WorkflowSubmitAndAwait, submitted)
+	w.requireLeft()
+}
+
+func submitSpec() wire.SubmitSpec {
+	waited := spec()
+	return wire.SubmitSpec{
+		SubmissionID: "report-1", Provider: waited.Provider, Account: waited.Account, Body: []byte(`{"report": 1}`),
+		Wait: wire.SubmitWait{
+			DeadlineAt: waited.DeadlineAt, MaxStatusRequests: waited.MaxStatusRequests, MaxTransportFailures: waited.MaxTransportFailures,
+		},
 	}
 }
 

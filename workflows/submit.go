@@ -41,7 +41,7 @@ func SubmitAndAwait(ctx workflow.Context, spec, carried converter.RawValue) (*wi
 	return wait.submitted(outcome), nil
 }
 
-// submitted has the large values that would else lie below every submission that sleeps; see run.
+// submitted is a function of its own so that its large values do not lie on the stack of a sleeping submission; see run.
 //
 //go:noinline
 func (a *await) submitted(outcome *wire.Outcome) *wire.SubmitOutcome {
@@ -59,13 +59,14 @@ func (a *await) neverSubmitted() (*wire.SubmitOutcome, error) {
 	return &outcome, a.fail(nil)
 }
 
-// submit starts the one activity of a request to submit. What was said of pollStatus holds here too, and matters more.
+// submit starts the one activity of a request to submit. Like pollStatus it may not start at or after the deadline (R24); sent twice
+// it could make two jobs.
 func (a *await) submit(command operation.SendSubmit) {
 	request := command.Request
 	request.OriginalRunID = workflow.GetInfo(a.ctx).OriginalRunID
-	if spec, err := wire.DecodeSubmitSpec(a.spec.Payload().GetData()); err == nil { // prepare has read it
-		request.Body = spec.Body
-	}
+	var spec wire.SubmitSpec
+	readOwn(a.spec.Payload().GetData(), &spec) // prepare has taken it
+	request.Body = spec.Body
 	ctx := a.ctx
 	options := a.sending(command.StartBy, request.TimeoutSeconds, command.Summary)
 	if request.MayHoldBack {
