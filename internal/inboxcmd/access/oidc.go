@@ -11,11 +11,12 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+	"golang.org/x/sync/semaphore"
 )
 
 const (
@@ -24,6 +25,8 @@ const (
 	// providerTimeout and maxProviderBytes bound a request to the OpenID provider and its answer.
 	providerTimeout  = 10 * time.Second
 	maxProviderBytes = 1 << 20
+	// patience is how long a request waits while the provider is asked for its addresses on behalf of another.
+	patience = 2 * time.Second
 	// maxClaim bounds what is taken from an address.
 	maxClaim = 4096
 )
@@ -104,8 +107,8 @@ type OIDC struct {
 	limit    *callbackLimit
 	tell     Teller
 
-	mu       sync.Mutex
-	provider *oidc.Provider // nil until it has answered once
+	asking   *semaphore.Weighted           // who asks the provider for its addresses: one at a time
+	provider atomic.Pointer[oidc.Provider] // nil until it has answered once
 }
 
 // NewOIDC makes the gate of people who reach the inbox at an origin. The provider is asked for its addresses when somebody
@@ -126,7 +129,7 @@ func NewOIDC(s OIDCSettings, secret string, origin *url.URL, logger *slog.Logger
 	}
 	return &OIDC{
 		settings: s, secret: secret, origin: origin, logger: logger, now: now, sealer: sealer,
-		sessions: newSessions(s.life(), now), limit: newCallbackLimit(),
+		sessions: newSessions(s.life(), now), limit: newCallbackLimit(), asking: semaphore.NewWeighted(1),
 		client: &http.Client{Timeout: providerTimeout, Transport: boundedTransport{http.DefaultTransport}},
 	}, nil
 }
@@ -242,18 +245,30 @@ func (o *OIDC) config(ctx context.Context) (*oauth2.Config, error) {
 	}, nil
 }
 
+// errAsking is that of a request that has waited long enough for another's.
+var errAsking = errors.New("the provider does not answer another request that asks it for its addresses")
+
+// discovered asks at most once at a time: requests that anybody may send do not pile up behind a provider that is away.
 func (o *OIDC) discovered(ctx context.Context) (*oidc.Provider, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.provider == nil {
-		// The provider keeps the context for its keys: it outlives the request.
-		provider, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), o.client), o.settings.Issuer)
-		if err != nil {
-			return nil, err
-		}
-		o.provider = provider
+	if known := o.provider.Load(); known != nil {
+		return known, nil
 	}
-	return o.provider, nil
+	waiting, stop := context.WithTimeoutCause(ctx, patience, errAsking)
+	defer stop()
+	if o.asking.Acquire(waiting, 1) != nil {
+		return nil, context.Cause(waiting)
+	}
+	defer o.asking.Release(1)
+	if known := o.provider.Load(); known != nil {
+		return known, nil
+	}
+	// The provider keeps the context for its keys: it outlives the request.
+	provider, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), o.client), o.settings.Issuer)
+	if err != nil {
+		return nil, err
+	}
+	o.provider.Store(provider)
+	return provider, nil
 }
 
 // Check asks the provider for its addresses, so that a wrong issuer shows when the inbox starts.
@@ -340,7 +355,7 @@ func (o *OIDC) exchange(ctx context.Context, code string, begun attempt) (Person
 	if !ok {
 		return Person{}, errors.New("the provider gave no ID token")
 	}
-	identity, err := o.provider.Verifier(&oidc.Config{ClientID: o.settings.ClientID, Now: o.now}).Verify(ctx, raw)
+	identity, err := o.provider.Load().Verifier(&oidc.Config{ClientID: o.settings.ClientID, Now: o.now}).Verify(ctx, raw)
 	if err != nil {
 		return Person{}, fmt.Errorf("the ID token does not hold: %w", err)
 	}
@@ -388,12 +403,10 @@ func (o *OIDC) signOut(w http.ResponseWriter, r *http.Request) {
 
 // endSession is where the provider signs people out, if it says so.
 func (o *OIDC) endSession() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	var told struct {
 		End string `json:"end_session_endpoint"`
 	}
-	if o.provider == nil || o.provider.Claims(&told) != nil {
+	if known := o.provider.Load(); known == nil || known.Claims(&told) != nil {
 		return ""
 	}
 	end := safeURL(told.End)

@@ -38,10 +38,11 @@ func (o *OIDC) person(ctx context.Context, identity *oidc.IDToken, token *oauth2
 
 // addUserInfo adds what the ID token lacks and never replaces what it has: only the ID token is signed.
 func (o *OIDC) addUserInfo(ctx context.Context, subject string, token *oauth2.Token, claims map[string]json.RawMessage) error {
-	if o.provider.UserInfoEndpoint() == "" {
+	provider := o.provider.Load()
+	if provider.UserInfoEndpoint() == "" {
 		return nil
 	}
-	info, err := o.provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
+	info, err := provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
 		return fmt.Errorf("userinfo: %w", err)
 	}

@@ -2,10 +2,10 @@ package web
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 )
 
 const (
@@ -31,7 +31,7 @@ type hub struct {
 
 	mu           sync.Mutex
 	topics       map[string]*topic
-	lists, waits *rate.Limiter
+	lists, waits *turns
 }
 
 // news is what the looks at a thing have told.
@@ -43,7 +43,7 @@ type news struct {
 
 // topic is one thing that is watched.
 type topic struct {
-	followers map[chan news]bool
+	followers map[chan news]string // by name
 	stop      context.CancelFunc
 	last      news
 }
@@ -52,7 +52,7 @@ func newHub() *hub {
 	ctx, stop := context.WithCancel(context.Background())
 	return &hub{
 		ctx: ctx, stop: stop, topics: map[string]*topic{},
-		lists: rate.NewLimiter(listProbesPerSecond, listProbesPerSecond), waits: rate.NewLimiter(waitProbesPerSecond, waitProbesPerSecond),
+		lists: newTurns(listProbesPerSecond), waits: newTurns(waitProbesPerSecond),
 	}
 }
 
@@ -62,12 +62,12 @@ func (h *hub) close() { h.stop() }
 type subject struct {
 	key   string
 	pause time.Duration
-	limit *rate.Limiter
+	turns *turns
 	probe probe
 }
 
-// follow sends the news of a subject, what is known already included. The channel is nil when too much is watched already.
-func (h *hub) follow(s subject) (heard <-chan news, end func()) {
+// follow sends a person the news of a subject, what is known already included. The channel is nil when too much is watched already.
+func (h *hub) follow(who string, s subject) (heard <-chan news, end func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := h.topics[s.key]
@@ -76,12 +76,12 @@ func (h *hub) follow(s subject) (heard <-chan news, end func()) {
 			return nil, func() {}
 		}
 		ctx, stop := context.WithCancel(h.ctx)
-		t = &topic{followers: map[chan news]bool{}, stop: stop}
+		t = &topic{followers: map[chan news]string{}, stop: stop}
 		h.topics[s.key] = t
 		go h.watch(ctx, s, t)
 	}
 	follower := make(chan news, 1)
-	t.followers[follower] = true
+	t.followers[follower] = who
 	if t.last != (news{}) {
 		follower <- t.last
 	}
@@ -103,7 +103,7 @@ func (h *hub) watch(ctx context.Context, s subject, t *topic) {
 	pause := time.NewTicker(s.pause)
 	defer pause.Stop()
 	last, failed := news{}, 0
-	for s.limit.Wait(ctx) == nil {
+	for s.turns.take(ctx, h.people(t)) == nil {
 		if version, err := s.look(ctx); err == nil {
 			last, failed = news{version: version}, 0
 		} else {
@@ -117,6 +117,13 @@ func (h *hub) watch(ctx context.Context, s subject, t *topic) {
 			return
 		}
 	}
+}
+
+// people are those who follow.
+func (h *hub) people(t *topic) []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Values(t.followers))
 }
 
 func (s subject) look(ctx context.Context) (string, error) {

@@ -16,18 +16,18 @@ func TestNewsGoStale(t *testing.T) {
 		h := newHub()
 		defer h.close()
 		looks := 0
-		about := subject{key: "wait", pause: waitPause, limit: h.waits, probe: func(context.Context) (string, error) {
+		about := subject{key: "wait", pause: waitPause, turns: h.waits, probe: func(context.Context) (string, error) {
 			if looks++; looks > 1 && looks <= 1+looksUntilStale {
 				return "", errors.New("the server is away")
 			}
 			return "v1", nil
 		}}
-		heard, leave := h.follow(about)
+		heard, leave := h.follow("ana", about)
 		defer leave()
 		require.Equal(t, news{version: "v1"}, <-heard)
 		require.Equal(t, news{version: "v1", stale: true}, <-heard)
 		require.Equal(t, 1+looksUntilStale, looks)
-		late, end := h.follow(about)
+		late, end := h.follow("ana", about)
 		defer end()
 		require.Equal(t, news{version: "v1", stale: true}, <-late, "who comes later is told, too")
 		require.Equal(t, news{version: "v1"}, <-heard, "and it is taken back, although nothing has changed")
@@ -40,7 +40,7 @@ func TestNewsOfNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub()
 		defer h.close()
-		heard, leave := h.follow(subject{key: "list", pause: listPause, limit: h.lists, probe: func(context.Context) (string, error) {
+		heard, leave := h.follow("ana", subject{key: "list", pause: listPause, turns: h.lists, probe: func(context.Context) (string, error) {
 			return "", errors.New("the server is away")
 		}})
 		defer leave()

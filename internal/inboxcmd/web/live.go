@@ -27,7 +27,7 @@ func (s *Server) followWait(w http.ResponseWriter, r *http.Request, who access.P
 	if !ok {
 		return
 	}
-	s.stream(w, r, who, subject{key: "wait " + ref.id, pause: waitPause, limit: s.hub.waits, probe: ref.probe(s.options.Waits)})
+	s.stream(w, r, who, subject{key: "wait " + ref.id, pause: waitPause, turns: s.hub.waits, probe: ref.probe(s.options.Waits)})
 }
 
 // followList tells a page when its list has changed.
@@ -37,7 +37,7 @@ func (s *Server) followList(w http.ResponseWriter, r *http.Request, who access.P
 		s.fail(w, r, who, http.StatusBadRequest, "There is no such list", err.Error())
 		return
 	}
-	s.stream(w, r, who, subject{key: ask.key(), pause: listPause, limit: s.hub.lists, probe: s.probeList(ask)})
+	s.stream(w, r, who, subject{key: ask.key(), pause: listPause, turns: s.hub.lists, probe: s.probeList(ask)})
 }
 
 // stream writes an event for all news, until the reader goes, or is not signed in any more.
@@ -48,7 +48,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, who access.Perso
 		return
 	}
 	defer end()
-	heard, leave := s.hub.follow(about)
+	heard, leave := s.hub.follow(who.Name, about)
 	defer leave()
 	if heard == nil {
 		s.tooMany(w, r, who, heartbeat)
