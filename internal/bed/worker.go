@@ -30,6 +30,8 @@ type WorkerOptions struct {
 	// Origins bound what is sent. Nil: answers hold nobody back, since the waits of a bed share its one provider and credential
 	// and have nothing else to do with each other.
 	Origins *activities.Origins
+	// Destinations are where results may be carried.
+	Destinations map[string]activities.Destination
 	// Notifier replaces the one that logs to nobody.
 	Notifier activities.Notifier
 	// Worker are the SDK's options.
@@ -74,6 +76,7 @@ func newActivities(options WorkerOptions) (*activities.Activities, error) {
 	return activities.New(activities.Options{
 		Tables: tables, Credentials: options.Credentials, Policy: options.Policy, Notifier: options.Notifier,
 		DecisionKeys: options.DecisionKeys,
+		Destinations: options.Destinations,
 		Origins:      *options.Origins,
 		Logger:       slog.New(slog.DiscardHandler),
 	})

@@ -12,7 +12,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/jobwait/jobwait"
-	"github.com/jobwait/jobwait/activities"
 	"github.com/jobwait/jobwait/internal/bed"
 	"github.com/jobwait/jobwait/internal/devserver"
 	"github.com/jobwait/jobwait/statetables"
@@ -27,7 +26,7 @@ const callers = "callers"
 // history has the callbacks of both.
 func called() group {
 	return group{
-		server: devserver.Options{SearchAttributes: true, FastTimers: true}, callers: true,
+		server: devserver.Options{SearchAttributes: true, FastTimers: true}, ready: behindEndpoint,
 		waits: []wait{{
 			name: "called_through_nexus", script: waittest.Script(waittest.State("running").Held().Times(1), done), begin: callTwice,
 		}},
@@ -72,13 +71,13 @@ func operationStarted(ctx context.Context, b *bed.Bed, run client.WorkflowRun) e
 	return errors.New("the caller ended before its operation was started")
 }
 
-// withCallers makes the endpoint, and runs the worker behind it, which has the callers' workflow as well. stop ends it.
-func withCallers(ctx context.Context, b *bed.Bed, known activities.CredentialSource) (stop func(), err error) {
+// behindEndpoint makes the endpoint, and runs the worker behind it, which has the callers' workflow as well. stop ends it.
+func behindEndpoint(ctx context.Context, b *bed.Bed, options *bed.WorkerOptions) (stop func(), err error) {
 	tables, err := statetables.Load(statetables.Source{FS: statetables.Demo()})
 	if err != nil {
 		return nil, err
 	}
-	plugin, err := jobwait.NewPlugin(jobwait.Options{Tables: tables, Credentials: known})
+	plugin, err := jobwait.NewPlugin(jobwait.Options{Tables: tables, Credentials: options.Credentials})
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,7 +24,7 @@ import (
 func submitted(name, provider string, taken waittest.SubmitScript, people func(context.Context, *bed.Bed, client.WorkflowRun) error, change func(*wire.SubmitSpec)) group {
 	return group{
 		server: devserver.Options{SearchAttributes: true, FastTimers: true},
-		tables: writeVariants,
+		ready:  variants,
 		waits: []wait{{
 			name: name, script: waittest.Script(waittest.State("running")), people: people,
 			before: func(_ context.Context, b *bed.Bed) error { return b.Provider.TakeSubmissions(taken) },
@@ -53,23 +52,34 @@ func submission(b *bed.Bed, name, provider string) wire.SubmitSpec {
 	}
 }
 
-// writeVariants writes the demonstration's table for a provider that knows no idempotency key, under the name demo-plain, and for
-// one that forgets it within a minute, as demo-forgetful.
-func writeVariants(dir string) error {
-	text, err := fs.ReadFile(statetables.Demo(), "demo-export.yaml")
-	if err != nil {
-		return err
-	}
+// variants gives the worker a provider that knows no idempotency key, and demo-forgetful, which forgets it within a minute.
+func variants(_ context.Context, _ *bed.Bed, options *bed.WorkerOptions) (stop func(), err error) {
 	const key = "  idempotency: header\n  name: Idempotency-Key\n  max_length: 128\n"
-	for name, submit := range map[string]string{
-		"demo-plain": "  idempotency: none\n", "demo-forgetful": key + "  valid: {seconds: 60, source: jobwait}\n",
-	} {
-		changed := strings.NewReplacer("provider: demo-export", "provider: "+name, key, submit).Replace(string(text))
-		if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(changed), 0o600); err != nil {
-			return err
+	return addTables(options, map[string][]string{
+		bed.ProviderPlain: {key, "  idempotency: none\n"},
+		"demo-forgetful":  {key, key + "  valid: {seconds: 60, source: jobwait}\n"},
+	})
+}
+
+// addTables gives the worker tables like the demonstration's, by their providers and what is edited in each, until it is stopped.
+func addTables(options *bed.WorkerOptions, edits map[string][]string) (stop func(), err error) {
+	dir, err := os.MkdirTemp("", "jobwait-record")
+	if err != nil {
+		return nil, err
+	}
+	stop = func() { _ = os.RemoveAll(dir) }
+	for provider, edits := range edits {
+		text, err := bed.DemoAs(provider, edits...)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, provider+".yaml"), []byte(text), 0o600)
+		}
+		if err != nil {
+			stop()
+			return nil, err
 		}
 	}
-	return nil
+	options.Tables = []statetables.Source{{Name: "variants", FS: os.DirFS(dir)}}
+	return stop, nil
 }
 
 func finishes() waittest.JobScript {

@@ -26,26 +26,35 @@ func told() []wait {
 	}
 }
 
-// withChannels listens as both receivers, and makes the notifier that tells them. stop ends them.
-func withChannels(ctx context.Context) (notifier activities.Notifier, stop func(), err error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, nil, err
-	}
+// channels listens as both receivers, and gives the worker the notifier that tells them.
+func channels(ctx context.Context, _ *bed.Bed, options *bed.WorkerOptions) (stop func(), err error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/takes", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("/gone", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) })
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(listener) }() // until it is closed
+	origin, stop, err := serve(ctx, mux)
+	if err != nil {
+		return nil, err
+	}
 	at := func(path string) *notify.Slack {
 		return &notify.Slack{URL: func(context.Context) (activities.Secret, error) {
-			return activities.NewSecret("http://" + listener.Addr().String() + path)
+			return activities.NewSecret(origin + path)
 		}}
 	}
-	notifier, err = notify.New(ctx, notify.Options{Channels: []notify.Channel{
+	options.Notifier, err = notify.New(ctx, notify.Options{Channels: []notify.Channel{
 		{Name: "takes", Slack: at("/takes")}, {Name: "gone", Slack: at("/gone")},
 	}})
-	return notifier, func() { _ = server.Close() }, err
+	return stop, err
+}
+
+// serve listens on the loopback until it is stopped, and says where.
+func serve(ctx context.Context, handler http.Handler) (origin string, stop func(), err error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }() // until it is closed
+	return "http://" + listener.Addr().String(), func() { _ = server.Close() }, nil
 }
 
 // saveMessages writes the histories of the workflows to which the word on the end was handed over.

@@ -5,26 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"sync"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/jobwait/jobwait/activities"
 	"github.com/jobwait/jobwait/internal/bed"
 	"github.com/jobwait/jobwait/internal/devserver"
-	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/waittest"
 	"github.com/jobwait/jobwait/wire"
 )
 
 // wait is one history to record: what the provider does, what the spec says, and what people do.
 type wait struct {
-	name   string
+	name string
+	// script is what the provider does; without steps, before says it.
 	script waittest.JobScript
 	spec   func(*wire.Spec)
 	people func(ctx context.Context, b *bed.Bed, run client.WorkflowRun) error
@@ -41,15 +41,11 @@ type group struct {
 	server devserver.Options
 	// keys are those that decisions must be signed by; nil: none.
 	keys activities.DecisionKeySource
-	// channels says that people are told by two channels, of which one takes nothing.
-	channels bool
 	// origins bound what is sent; nil: answers hold nobody back.
 	origins *activities.Origins
-	// tables writes further tables into a directory; nil: there are none.
-	tables func(dir string) error
-	// callers says that waits are asked for through a Nexus endpoint.
-	callers bool
-	waits   []wait
+	// ready readies the worker, and what its waits need besides; stop ends that. Nil: a stock worker will do.
+	ready func(ctx context.Context, b *bed.Bed, options *bed.WorkerOptions) (stop func(), err error)
+	waits []wait
 }
 
 func groups() []group {
@@ -64,10 +60,10 @@ func groups() []group {
 			waits: continued(),
 		},
 		signed(),
-		{server: devserver.Options{SearchAttributes: true, FastTimers: true}, waits: told(), channels: true},
+		{server: devserver.Options{SearchAttributes: true, FastTimers: true}, waits: told(), ready: channels},
 		held(),
 		submittedOnce(), submittedAgain(), keyForgotten(), attached(), resubmitted(),
-		elsewhere(), owned(), resetAfterAcceptance(), cancelledOverRuns(), called(),
+		elsewhere(), owned(), resetAfterAcceptance(), cancelledOverRuns(), called(), fetched(),
 	}
 }
 
@@ -90,31 +86,12 @@ func (g group) record(ctx context.Context, waits []wait, dir string, progress io
 		Origins:      g.origins,
 		Worker:       worker.Options{Identity: "recorder"},
 	}
-	if g.tables != nil {
-		dir, err := os.MkdirTemp("", "jobwait-record")
+	if g.ready != nil {
+		end, err := g.ready(ctx, b, &options)
 		if err != nil {
 			return errors.Join(err, b.Close())
 		}
-		defer func() { _ = os.RemoveAll(dir) }()
-		if err := g.tables(dir); err != nil {
-			return errors.Join(err, b.Close())
-		}
-		options.Tables = []statetables.Source{{Name: "variants", FS: os.DirFS(dir)}}
-	}
-	if g.channels {
-		notifier, stop, err := withChannels(ctx)
-		if err != nil {
-			return errors.Join(err, b.Close())
-		}
-		defer stop()
-		options.Notifier = notifier
-	}
-	if g.callers {
-		stop, err := withCallers(ctx, b, options.Credentials)
-		if err != nil {
-			return errors.Join(err, b.Close())
-		}
-		defer stop()
+		defer end()
 	}
 	stop, err := b.Work(options)
 	if err != nil {
@@ -143,8 +120,10 @@ func credentials(b *bed.Bed) bed.Credentials {
 
 // record plays one wait to its end and writes the history of each of its runs.
 func (w wait) record(ctx context.Context, b *bed.Bed, dir string, progress io.Writer) error {
-	if err := b.Provider.Set(w.name, w.script); err != nil {
-		return err
+	if len(w.script.Steps) > 0 {
+		if err := b.Provider.Set(w.name, w.script); err != nil {
+			return err
+		}
 	}
 	spec := b.Spec(w.name)
 	if w.spec != nil {
@@ -170,7 +149,7 @@ func (w wait) record(ctx context.Context, b *bed.Bed, dir string, progress io.Wr
 			return fmt.Errorf("%s: %w", w.name, err)
 		}
 	}
-	if _, err := b.Outcome(ctx, b.Client.GetWorkflow(ctx, run.GetID(), "")); err != nil {
+	if err := b.Client.GetWorkflow(ctx, run.GetID(), "").Get(ctx, nil); err != nil && !temporal.IsCanceledError(err) {
 		return fmt.Errorf("%s: %w", w.name, err)
 	}
 	return w.save(ctx, b, run.GetID(), dir, progress)
