@@ -38,7 +38,7 @@ type cleared struct {
 	secret  Secret
 }
 
-// build makes a request from a table: StatusRequest or CancelRequest.
+// build makes a request from a table: StatusRequest, CancelRequest or SubmitRequest.
 type build func(*statetables.Table, wire.Target) (statetables.Request, error)
 
 // clear looks at everything that can refuse a request, before anything leaves.

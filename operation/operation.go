@@ -138,7 +138,7 @@ func (o *Operation) Polling() bool { return o.inFlight == statusRequest }
 func (o *Operation) AuditOfRun() (entries, bytes int) { return o.journal.n, o.entryBytes }
 
 // Next says what to do now. Each command is given once: the shell carries it out and reports back with StatusAnswered,
-// CancelAnswered or Notified; a Wait is given again as long as it holds.
+// CancelAnswered, SubmitAnswered, AwaitEnded, Notified or KeysLearned; a Wait is given again as long as it holds.
 func (o *Operation) Next(now time.Time) Command {
 	switch {
 	case o.keysWanted():

@@ -105,7 +105,7 @@ func (r Request) Authorize(secret string) Request {
 // ErrNoCancel says that a table documents no cancel call.
 var ErrNoCancel = errors.New("the table documents no cancel call")
 
-// call is one documented request: the status GET or the cancel.
+// call is one documented request: the status GET, the cancel or the submission.
 type call struct {
 	method  string
 	url     template

@@ -99,7 +99,7 @@ type Action int
 
 // The actions.
 const (
-	// Go sends it; Answered is told what came of it.
+	// Go sends it; Done is told what came of it.
 	Go Action = iota
 	// Sleep waits where it is, for a second at most over all, and asks again.
 	Sleep
