@@ -17,6 +17,7 @@ type Entry struct {
 	ProviderRequestID  string      `json:"provider_request_id"`
 	NextPollAt         *time.Time  `json:"next_poll_at"`
 	DelaySource        DelaySource `json:"delay_source"`
+	// StatusRequestsUsed and MaxStatusRequests count what they do in Counters and Limits.
 	StatusRequestsUsed int         `json:"status_requests_used"`
 	MaxStatusRequests  int         `json:"max_status_requests"`
 	DeadlineAt         *time.Time  `json:"deadline_at"`

@@ -58,15 +58,19 @@ type Prepared struct {
 
 // Limits bound a wait. Grants raise them; nothing lowers them.
 type Limits struct {
-	DeadlineAt           time.Time  `json:"deadline_at"`
-	BusinessDeadlineAt   *time.Time `json:"business_deadline_at"`
-	MaxStatusRequests    int        `json:"max_status_requests"`
-	MaxTransportFailures int        `json:"max_transport_failures"`
-	MaxRateLimited       int        `json:"max_rate_limited"`
+	DeadlineAt         time.Time  `json:"deadline_at"`
+	BusinessDeadlineAt *time.Time `json:"business_deadline_at"`
+	// MaxStatusRequests bounds the requests: of a wait those for the status, of a submission those that submit.
+	MaxStatusRequests int `json:"max_status_requests"`
+	// MaxTransportFailures bounds the requests without an answer that says something: of a submission those that may have made a
+	// job and those that never left.
+	MaxTransportFailures int `json:"max_transport_failures"`
+	MaxRateLimited       int `json:"max_rate_limited"`
 	MaxExtensions        int        `json:"max_extensions"`
 }
 
-// Counters count what a wait has used. They never go down.
+// Counters count what a wait, or a submission, has used of its Limits, each field what the limit of its name bounds. They never
+// go down.
 type Counters struct {
 	StatusRequestsUsed    int `json:"status_requests_used"`
 	TransportFailuresUsed int `json:"transport_failures_used"`
