@@ -66,7 +66,7 @@ type Limits struct {
 	// job and those that never left.
 	MaxTransportFailures int `json:"max_transport_failures"`
 	MaxRateLimited       int `json:"max_rate_limited"`
-	MaxExtensions        int        `json:"max_extensions"`
+	MaxExtensions        int `json:"max_extensions"`
 }
 
 // Counters count what a wait, or a submission, has used of its Limits, each field what the limit of its name bounds. They never
