@@ -5,5 +5,8 @@
 // a pure function of the operation, its first run, the poll number and the purpose. The same events at the same times
 // therefore always give the same commands, which is what replay stands on.
 //
+// For importers are Message, Headline, Story, StoryOf, Span, VerifyChain and EntryHash. Everything else is exported for the
+// other packages of the product, and any release may change it.
+//
 // Rules are named by their numbers (R12); docs/rules.md lists them.
 package operation

@@ -6,6 +6,11 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
+// SubmissionKey is the idempotency key of one generation.
+func SubmissionKey(workflowID string, generation, most int) string {
+	return submissionKey(workflowID, generation, most)
+}
+
 // RawDelay is the undrawn local delay after so many completed polls.
 func RawDelay(pace wire.Pace, completed int) time.Duration {
 	return atPoll(pace, completed).rawDelay()

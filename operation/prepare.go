@@ -34,8 +34,8 @@ const (
 	MaxExtensionsLimit = 100
 )
 
-// StandardGrants are the largest grants of one decision unless a policy says less (R39).
-func StandardGrants() wire.GrantBounds {
+// standardGrants are the largest grants of one decision unless a policy says less (R39).
+func standardGrants() wire.GrantBounds {
 	return wire.GrantBounds{Seconds: 7 * 24 * 3600, StatusRequests: 10_000, TransportFailures: 1000, RateLimited: 1000}
 }
 
@@ -255,7 +255,7 @@ func snapshot(spec wire.Spec, known Knowledge) (wire.Prepared, error) {
 		Pace:                  pace,
 		DecisionWindowSeconds: *spec.Escalation.DecisionWindowSeconds,
 		ReminderSeconds:       *spec.Escalation.ReminderSeconds,
-		Grants:                capGrants(StandardGrants(), known.Policy.Grants),
+		Grants:                capGrants(standardGrants(), known.Policy.Grants),
 		Table:                 known.Table,
 		TellDecisions:         known.TellDecisions,
 	}, nil

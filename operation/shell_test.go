@@ -176,7 +176,7 @@ func (s *shell) carryOut(t *testing.T, command operation.Command) (closed bool) 
 		s.sleep(t, command.Until)
 	case operation.Close:
 		s.outcome = &command.Outcome
-		if s.op.Submitting() {
+		if s.op.Record().Submission != nil {
 			s.submitted = new(s.op.SubmitOutcome(command.Outcome))
 		}
 		return true

@@ -40,14 +40,14 @@ func (o *Operation) nextGeneration() {
 	if facts.Idempotency.Repeatable() {
 		spec := o.rec.Prepared.Spec
 		id := wire.SubmitWorkflowID(spec.Provider, spec.Account, spec.OperationID)
-		o.rec.Submission.Key = SubmissionKey(id, o.rec.Submission.Generation, facts.KeyLength)
+		o.rec.Submission.Key = submissionKey(id, o.rec.Submission.Generation, facts.KeyLength)
 	}
 }
 
-// SubmissionKey is the idempotency key of one generation of a submission: a UUID (RFC 9562, version 8) made of the SHA-256 of
+// submissionKey is the idempotency key of one generation of a submission: a UUID (RFC 9562, version 8) made of the SHA-256 of
 // the workflow id and the generation, so that it is the same in every run. Where the provider takes fewer than 36 characters
 // it is as many of its hex digits.
-func SubmissionKey(workflowID string, generation, most int) string {
+func submissionKey(workflowID string, generation, most int) string {
 	sum := sha256.Sum256([]byte("jobwait submission\x00" + workflowID + "\x00" + strconv.Itoa(generation)))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
 	digits := hex.EncodeToString(sum[:16])
@@ -58,9 +58,6 @@ func SubmissionKey(workflowID string, generation, most int) string {
 }
 
 func (o *Operation) submits() bool { return o.rec.Submission != nil }
-
-// Submitting reports whether the operation submits the job.
-func (o *Operation) Submitting() bool { return o.submits() }
 
 // activePhase is the phase of an operation that neither asks nor has ended.
 func (o *Operation) activePhase() wire.Phase {

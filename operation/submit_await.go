@@ -52,7 +52,7 @@ func (o *Operation) jobEnded(now time.Time, reason wire.Reason, detail string) {
 // startAwait hands the job over to the workflow that owns it.
 func (o *Operation) startAwait(now time.Time) Command {
 	o.rec.Submission.Await = wire.AwaitRunning
-	spec := o.WaitSpec(now)
+	spec := o.waitSpec(now)
 	o.note(wire.Entry{At: now, Event: wire.EventAwaitStarted, Reason: spec.ProviderJobID})
 	return AwaitSubmitted{Spec: spec}
 }
@@ -69,8 +69,8 @@ func (o *Operation) waitIsOver(now time.Time) wire.Reason {
 	}
 }
 
-// WaitSpec is the spec of the wait for the submitted job.
-func (o *Operation) WaitSpec(now time.Time) wire.Spec {
+// waitSpec is the spec of the wait for the submitted job.
+func (o *Operation) waitSpec(now time.Time) wire.Spec {
 	s, facts, spec := o.rec.Submission, o.rec.Prepared.Submission, o.rec.Prepared.Spec
 	deadline, business := o.waitDeadlines(now)
 	return wire.Spec{

@@ -64,9 +64,9 @@ func checkSubmitTimes(spec wire.SubmitSpec, startedAt time.Time) error {
 	}
 }
 
-// ExampleWait is the spec of the wait for a job of that id that the submission would lead to: what can be wrong with it shows
+// exampleWait is the spec of the wait for a job of that id that the submission would lead to: what can be wrong with it shows
 // before anything is sent.
-func ExampleWait(spec wire.SubmitSpec, jobID, statusURL string) wire.Spec {
+func exampleWait(spec wire.SubmitSpec, jobID, statusURL string) wire.Spec {
 	return wire.Spec{
 		OperationID: spec.SubmissionID, Provider: spec.Provider, Account: spec.Account, ProviderJobID: jobID,
 		Params: spec.Params, StatusURL: statusURL, CredentialRef: spec.CredentialRef,
@@ -84,7 +84,7 @@ func PrepareSubmission(spec wire.SubmitSpec, startedAt time.Time, known Knowledg
 	if err := CheckSubmission(spec, startedAt); err != nil {
 		return wire.Prepared{}, err
 	}
-	wait, err := Prepare(ExampleWait(spec, "job", ""), startedAt, known)
+	wait, err := Prepare(exampleWait(spec, "job", ""), startedAt, known)
 	if err != nil {
 		return wire.Prepared{}, fmt.Errorf("wait: %w", err)
 	}
