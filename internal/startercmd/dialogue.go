@@ -255,7 +255,7 @@ func (d *dialogue) askGrant(ctx context.Context, option wire.Option, decision *w
 	if option.MaxSeconds == 0 && option.MaxStatusRequests == 0 {
 		return nil
 	}
-	standard := d.standard(option)
+	standard := waits.SuggestGrant(d.view, d.open, option, time.Now())
 	if err := d.span(ctx, standard.Seconds, option.MaxSeconds, &decision.Seconds); err != nil {
 		return err
 	}
@@ -283,14 +283,6 @@ func (d *dialogue) askGrant(ctx context.Context, option wire.Option, decision *w
 		*budget.into = n
 	}
 	return d.askBusiness(ctx, standard, decision)
-}
-
-// standard is what a proposal asks for, else what would let the wait go on for a while.
-func (d *dialogue) standard(option wire.Option) wire.Decision {
-	if wanted := d.open.Request; wanted != nil {
-		return wire.Decision{Seconds: min(wanted.Seconds, option.MaxSeconds), StatusRequests: min(wanted.StatusRequests, option.MaxStatusRequests)}
-	}
-	return sensibleGrant(d.view, option, time.Now())
 }
 
 // span asks for a time, in words such as 15m or in seconds.

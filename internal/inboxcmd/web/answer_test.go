@@ -91,6 +91,19 @@ func TestAnswer(t *testing.T) {
 	require.Contains(t, inbox.Log.String(), `msg="applied an answer" person=ana@example.com groups="[oncall others]" workflow_id=`+id+" kind=treat_as_pending escalation_id="+open.ID)
 }
 
+// What stands in the form is taken as it stands, whatever the provider asked for.
+func TestFormBeginsWithWhatWouldDo(t *testing.T) {
+	t.Parallel()
+	inbox := inboxtest.Open(t, shared, inboxtest.Headers("127.0.0.1"), policy)
+	id, open := inboxtest.Asked(t, shared, "later", waittest.Script(waittest.Status(http.StatusServiceUnavailable).RetryAfter("7230")))
+	require.Equal(t, wire.ReasonRetryAfterExceedsDeadline, open.Reason)
+	ana := as(t, inbox, "ana@example.com", "oncall")
+	page := ana.get(inbox.Page(id))
+	minutes, requests := page.field("extend.time"), page.field("extend.requests")
+	require.Equal(t, "4", requests)
+	require.Equal(t, http.StatusSeeOther, ana.answerTo(id, "extend", "extend.time", minutes, "extend.unit", "minutes", "extend.requests", requests).status)
+}
+
 // What the wait refuses is told with its word and the number that would do; what was typed is kept.
 func TestRefusedAnswer(t *testing.T) {
 	t.Parallel()

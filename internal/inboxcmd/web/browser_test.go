@@ -96,7 +96,7 @@ func (v *visitor) form(workflowID string, kind wire.DecisionKind, fields ...stri
 	v.t.Helper()
 	page := v.get(v.inbox.Page(workflowID))
 	require.Equal(v.t, http.StatusOK, page.status, page.text)
-	form := url.Values{"about": {page.hidden("about")}, "kind": {string(kind)}, "comment": {"because"}}
+	form := url.Values{"about": {page.field("about")}, "kind": {string(kind)}, "comment": {"because"}}
 	for i := 0; i < len(fields); i += 2 {
 		form.Set(fields[i], fields[i+1])
 	}
@@ -126,15 +126,15 @@ func attribute(node *html.Node, name string) string {
 	return ""
 }
 
-// hidden is a hidden field of the page.
-func (p seenPage) hidden(name string) string {
+// field is what stands in a field of the page.
+func (p seenPage) field(name string) string {
 	p.t.Helper()
 	for _, node := range p.nodes() {
-		if node.Data == "input" && attribute(node, "type") == "hidden" && attribute(node, "name") == name {
+		if node.Data == "input" && attribute(node, "name") == name {
 			return attribute(node, "value")
 		}
 	}
-	require.Fail(p.t, "no hidden field "+name, p.text)
+	require.Fail(p.t, "no field "+name, p.text)
 	return ""
 }
 

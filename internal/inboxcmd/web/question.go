@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jobwait/jobwait/internal/inboxcmd/access"
+	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -127,7 +128,7 @@ func (s *Server) question(who access.Person, found seen, open wire.EscalationVie
 			q.Forbidden = append(q.Forbidden, option.Kind)
 			continue
 		}
-		q.Options = append(q.Options, optionOf(option, *found.view, open, said))
+		q.Options = append(q.Options, optionOf(option, *found.view, open, said, now))
 	}
 	return q
 }
@@ -181,8 +182,8 @@ func safeLink(text string) string {
 }
 
 // optionOf is an option with a field for each thing that it may grant.
-func optionOf(option wire.Option, view wire.OperationView, open wire.EscalationView, said reply) optionView {
-	d := said.draft
+func optionOf(option wire.Option, view wire.OperationView, open wire.EscalationView, said reply, now time.Time) optionView {
+	d, usual := said.draft, waits.SuggestGrant(view, open, option, now)
 	o := optionView{
 		Kind: option.Kind, Title: kindText(option.Kind), Text: capital(option.Text), Chosen: d.kind == option.Kind,
 		Danger: strings.Contains(option.Text, "DESTROYS") || option.Kind == wire.DecisionResubmit,
@@ -196,10 +197,10 @@ func optionOf(option wire.Option, view wire.OperationView, open wire.EscalationV
 	if option.Kind == wire.DecisionAttach {
 		o.Fields = append(o.Fields, jobFields(d)...)
 	}
-	o.Fields = append(o.Fields, grantFields(option, open, d)...)
+	o.Fields = append(o.Fields, grantFields(option, usual, d)...)
 	if view.Limits.BusinessDeadlineAt != nil && option.MaxSeconds > 0 {
 		value := ""
-		if d.value(option.Kind, fieldBusiness, "") == "yes" || d.kind == "" && open.Reason == wire.ReasonBusinessDeadlineExceeded {
+		if d.value(option.Kind, fieldBusiness, "") == "yes" || d.kind == "" && usual.PastBusinessDeadline {
 			value = "yes"
 		}
 		o.Fields = append(o.Fields, fieldView{
@@ -231,12 +232,11 @@ func jobFields(d draft) []fieldView {
 	}
 }
 
-// grantFields are the fields of what an option may grant, each with what most people would begin with.
-func grantFields(option wire.Option, open wire.EscalationView, d draft) []fieldView {
+// grantFields are the fields of what an option may grant, each with what to begin with.
+func grantFields(option wire.Option, usual wire.Decision, d draft) []fieldView {
 	var out []fieldView
-	usual := usualGrant(option.Kind, open)
 	if most := option.MaxSeconds; most > 0 {
-		minutes := float64(min(usual.Seconds, most)) / 60
+		minutes := float64(usual.Seconds) / 60
 		out = append(out, fieldView{
 			Name: fieldName(option.Kind, fieldSeconds), Kind: "time", Label: "New deadline, from now", Most: most,
 			Value: d.value(option.Kind, fieldSeconds, strconv.FormatFloat(minutes, 'f', -1, 64)), UnitName: fieldName(option.Kind, fieldUnit),
@@ -254,30 +254,11 @@ func grantFields(option wire.Option, open wire.EscalationView, d draft) []fieldV
 		if number.most > 0 {
 			out = append(out, fieldView{
 				Name: fieldName(option.Kind, number.field), Kind: "number", Label: number.label, Most: number.most,
-				Value: d.value(option.Kind, number.field, strconv.Itoa(min(number.usual, number.most))), Hint: "at most " + thousands(number.most),
+				Value: d.value(option.Kind, number.field, strconv.Itoa(number.usual)), Hint: "at most " + thousands(number.most),
 			})
 		}
 	}
 	return out
-}
-
-// usualGrant is what was asked for, else what most people would begin with. Another credential needs no grant, and one
-// would count as an extension.
-func usualGrant(kind wire.DecisionKind, open wire.EscalationView) wire.Decision {
-	switch {
-	case open.Request != nil:
-		return wire.Decision{Seconds: open.Request.Seconds, StatusRequests: open.Request.StatusRequests}
-	case kind == wire.DecisionUseCredential:
-		return wire.Decision{}
-	}
-	usual := wire.Decision{Seconds: 900, StatusRequests: 4}
-	switch open.Reason { //nolint:exhaustive // the two that want a budget of their own
-	case wire.ReasonTransportBudgetExhausted:
-		usual.TransportFailures = 3
-	case wire.ReasonRateLimited:
-		usual.RateLimited = 3
-	}
-	return usual
 }
 
 func thousands(n int) string { return number(int64(n)) }
