@@ -242,7 +242,7 @@ func (o object) fill(ctx context.Context, spec wire.FetchSpec, source *download)
 	}
 	got, err := source.copyTo(ctx, writer)
 	if err == nil {
-		err = matches(spec, got)
+		err = matches(spec, got, source.endless())
 	}
 	if err != nil {
 		abort()
@@ -268,12 +268,17 @@ func (o object) unwritten(ctx context.Context, err error) error {
 	return unwritable(err)
 }
 
-// matches holds what came against what was expected.
-func matches(spec wire.FetchSpec, got carried) error {
+// matches holds what came against what was expected. An answer that ends where its connection does may have been cut: where it can
+// be, it is asked for again.
+func matches(spec wire.FetchSpec, got carried, endless bool) error {
+	short := spec.ExpectedBytes != nil && *spec.ExpectedBytes > got.bytes
+	other := spec.ExpectedSHA256 != "" && spec.ExpectedSHA256 != got.sha256
 	switch {
+	case endless && (short || spec.ExpectedBytes == nil && other):
+		return &fetchAgain{detail: fmt.Sprintf("it ended after %d bytes and may have been cut", got.bytes)}
 	case spec.ExpectedBytes != nil && *spec.ExpectedBytes != got.bytes:
 		return endFetch(wire.FetchWrongLength, "%d bytes came, %d were expected", got.bytes, *spec.ExpectedBytes)
-	case spec.ExpectedSHA256 != "" && spec.ExpectedSHA256 != got.sha256:
+	case other:
 		return endFetch(wire.FetchWrongDigest, "the SHA-256 is %s", got.sha256)
 	default:
 		return nil

@@ -365,12 +365,34 @@ func endless(w http.ResponseWriter, _ *http.Request) {
 	_ = connection.Close()
 }
 
-// A result that may have been cut is whole only if the caller knows what is.
+// A result that may have been cut is whole only if the caller knows what is, and is asked for again if it was.
 func TestFetchOfUnknownLength(t *testing.T) {
 	t.Parallel()
 	f := newFetcher(t, endless)
 	size := int64(len("rows"))
 	require.Equal(t, wire.FetchDone, f.ended(func(s *wire.FetchSpec) { s.ExpectedBytes = &size }).Status)
+
+	g, less, more := newFetcher(t, endless), size-1, size+1
+	for name, test := range map[string]struct {
+		change func(*wire.FetchSpec)
+		reason wire.FetchReason // empty: it is asked for again
+	}{
+		"shorter":        {func(s *wire.FetchSpec) { s.ExpectedBytes = &more }, ""},
+		"another digest": {func(s *wire.FetchSpec) { s.ExpectedSHA256 = digestOf(export) }, ""},
+		"longer":         {func(s *wire.FetchSpec) { s.ExpectedBytes = &less }, wire.FetchWrongLength},
+		"another digest of the right length": {func(s *wire.FetchSpec) {
+			s.ExpectedBytes, s.ExpectedSHA256 = &size, digestOf(export)
+		}, wire.FetchWrongDigest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if test.reason != "" {
+				require.Equal(t, test.reason, g.ended(test.change).Reason)
+				return
+			}
+			require.Equal(t, "it ended after 4 bytes and may have been cut", g.interrupted(test.change).Message())
+		})
+	}
+	g.nothing()
 }
 
 // A failure that may pass asks for another attempt, when the provider says so.

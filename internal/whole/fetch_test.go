@@ -197,7 +197,9 @@ func TestFetchSurvivesItsWorker(t *testing.T) {
 	require.NoError(t, eventually(ctx, func() bool { return store.served.Load() >= store.heldAt }))
 	first.kill()
 	store.free.Do(func() { close(store.release) })
-	require.NotContains(t, d.files(), "large.csv")
+	left := d.files()
+	require.Len(t, left, 1)
+	require.Regexp(t, `^large\.csv\.[0-9a-f]+\.tmp$`, left[0])
 
 	d.crew.start()
 	outcome := d.outcome(ctx, run)
