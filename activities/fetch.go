@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -114,7 +113,7 @@ func (a *Activities) carry(ctx context.Context, request wire.FetchRequest) (carr
 		},
 		address: spec.URL, limit: to.limit, patience: fetchPatience,
 	}
-	defer tellProgress(ctx, &source.done)()
+	defer beat(ctx, progressEvery, func() { activity.RecordHeartbeat(ctx, wire.FetchProgress{Bytes: source.done.Load()}) })()
 	got, err := to.fill(ctx, spec, source)
 	got.resumed = source.resumed
 	if err != nil && ctx.Err() != nil { // whatever it looks like, somebody ended it
@@ -134,25 +133,6 @@ func (a *Activities) checkJob(spec wire.FetchSpec) error {
 		return endFetch(wire.FetchReferenceRejected, "%s", strings.ReplaceAll(err.Error(), "spec: ", ""))
 	}
 	return nil
-}
-
-// tellProgress tells the server that the fetch is alive and how far it is, until it is stopped.
-func tellProgress(ctx context.Context, done *atomic.Int64) (stop func()) {
-	ticker, ended := time.NewTicker(progressEvery), make(chan struct{})
-	go func() {
-		for {
-			select {
-			case <-ticker.C:
-				activity.RecordHeartbeat(ctx, wire.FetchProgress{Bytes: done.Load()})
-			case <-ended:
-				return
-			}
-		}
-	}()
-	return func() {
-		ticker.Stop()
-		close(ended)
-	}
 }
 
 // object is where a result goes.

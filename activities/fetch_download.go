@@ -334,7 +334,7 @@ func (d *download) resume(ctx context.Context, broke error) error {
 		return &fetchAgain{detail: detail}
 	}
 	if d.short > 0 {
-		if err := linger(ctx, betweenShort); err != nil {
+		if err := pause(ctx, betweenShort); err != nil {
 			return err
 		}
 	}

@@ -50,7 +50,7 @@ func (a *Activities) passLane(ctx context.Context, spec wire.FetchSpec, at hop) 
 			a.gaugeHolds(ctx, time.Now())
 		}
 		request.Ticket = verdict.Ticket
-		if err := linger(ctx, verdict.For); err != nil {
+		if err := pause(ctx, verdict.For); err != nil {
 			return nil, err
 		}
 	}
@@ -72,20 +72,6 @@ func (a *Activities) passed(ctx context.Context, spec wire.FetchSpec, key lanes.
 
 func (a *Activities) passageOf(key lanes.Key, verdict lanes.Verdict) *passage {
 	return &passage{lanes: a.lanes, key: key, went: time.Now(), probe: verdict.Probe, held: func(int, time.Time) {}}
-}
-
-// linger waits, unless the fetch ends or its worker stops: another one takes it up then.
-func linger(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-activity.GetWorkerStopChannel(ctx):
-		return &fetchAgain{detail: "the worker stops"}
-	}
 }
 
 // tell tells the lane what came of the request; a nil answer is none.

@@ -85,7 +85,7 @@ func (a *Activities) admit(ctx context.Context, ready cleared, credentialRef str
 			return nil, a.holdBack(ctx, ready, s, now, verdict)
 		case lanes.Sleep:
 			request.Ticket = verdict.Ticket
-			if sleep(ctx, verdict.For) != nil {
+			if pause(ctx, verdict.For) != nil {
 				verdict.For = time.Second // the worker stops; another one takes it up
 				verdict.Ticket.Times++
 				return nil, a.holdBack(ctx, ready, s, time.Now(), verdict)
@@ -213,17 +213,6 @@ func (s *stay) heldBack() *wire.HeldBack {
 	held := s.held
 	held.Slot, held.NotBefore = nil, nil
 	return &held
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // final is an error that is never repeated: what failed may have been sent, or would fail again.

@@ -42,8 +42,7 @@ func (a *Activities) AwaitOwner(ctx context.Context, request wire.OwnerRequest) 
 	case err != nil:
 		return wire.OwnerResult{}, err
 	}
-	stop := heartbeat(ctx)
-	defer stop()
+	defer beat(ctx, ownerBeat, func() { activity.RecordHeartbeat(ctx) })()
 	return follow(ctx, info)
 }
 
@@ -115,26 +114,6 @@ func describe(ctx context.Context, workflowID, runID string) (*workflow.Workflow
 
 func ownerOf(info *workflow.WorkflowExecutionInfo) wire.Owner {
 	return wire.Owner{WorkflowID: info.GetExecution().GetWorkflowId(), RunID: info.GetExecution().GetRunId()}
-}
-
-// heartbeat tells the server that the activity lives, until it is stopped.
-func heartbeat(ctx context.Context) (stop func()) {
-	done := make(chan struct{})
-	go func() {
-		ticker := time.NewTicker(ownerBeat)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				activity.RecordHeartbeat(ctx)
-			}
-		}
-	}()
-	return func() { close(done) }
 }
 
 // ownerAttempts is how often an owner that is not found is looked for: some minutes, for one that is only about to start.
