@@ -13,44 +13,44 @@ import (
 // job may be cancelled after the wait for it is over (R43). Unanswered, it is reported and never repeated. Its errors are
 // those of PollStatus.
 func (a *Activities) CancelAtProvider(ctx context.Context, request wire.CancelRequest) (wire.CancelResult, error) {
-	s, err := begin(ctx, request.TimeoutSeconds)
+	visit, err := begin(ctx, request.TimeoutSeconds)
 	if err != nil {
 		return wire.CancelResult{}, final(fmt.Errorf("cancel: %w", err))
 	}
-	s.by = request.HoldBackBefore
+	visit.by = request.HoldBackBefore
 	ready, refused := a.clear(ctx, request.Target, request.Authority, (*statetables.Table).CancelRequest)
 	if refused == nil {
-		refused, err = a.admit(ctx, ready, request.CredentialRef, s)
+		refused, err = a.admit(ctx, ready, request.CredentialRef, visit)
 	}
 	switch {
 	case err != nil:
 		return wire.CancelResult{}, err
 	case refused != nil:
-		return a.notCancelled(ctx, request, s, refused), nil
+		return a.notCancelled(ctx, request, visit, refused), nil
 	}
-	return a.cancel(ctx, request, ready, s), nil
+	return a.cancel(ctx, request, ready, visit), nil
 }
 
-func (a *Activities) cancel(ctx context.Context, request wire.CancelRequest, ready cleared, s *stay) wire.CancelResult {
-	defer a.depart(s)
+func (a *Activities) cancel(ctx context.Context, request wire.CancelRequest, ready cleared, visit *laneVisit) wire.CancelResult {
+	defer a.depart(visit)
 	got := a.sender.send(context.WithoutCancel(ctx), order{ // R48: what has left is awaited
-		request: ready.request, timeout: seconds(request.TimeoutSeconds), clock: s.clock,
+		request: ready.request, timeout: seconds(request.TimeoutSeconds), clock: visit.clock,
 	})
 	if refused := got.refusal(); refused != nil {
-		return a.notCancelled(ctx, request, s, refused)
+		return a.notCancelled(ctx, request, visit, refused)
 	}
 	result := readCancel(ready, got)
-	result.HeldBack = s.heldBack()
-	a.learn(ctx, ready, s, got, result.HTTPStatus == http.StatusTooManyRequests, result.Guidance)
+	result.HeldBack = visit.heldBack()
+	a.learn(ctx, ready, visit, got, result.HTTPStatus == http.StatusTooManyRequests, result.Guidance)
 	count(ctx, "jobwait_cancel_requests", request.Provider, cancelKind(result))
 	return result
 }
 
-func (a *Activities) notCancelled(ctx context.Context, request wire.CancelRequest, s *stay, refused *refusal) wire.CancelResult {
+func (a *Activities) notCancelled(ctx context.Context, request wire.CancelRequest, visit *laneVisit, refused *refusal) wire.CancelResult {
 	a.held(ctx, request.Target, refused)
 	return wire.CancelResult{
 		NotSent: refused.why, Detail: refused.detail, RunID: refused.runID, CredentialVersion: refused.version,
-		HeldUntil: recorded(refused.until), HeldBack: s.heldBack(),
+		HeldUntil: recorded(refused.until), HeldBack: visit.heldBack(),
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 // errUnproven stops an attempt that is not the first and cannot show that the others sent nothing (R2).
 var errUnproven = errors.New("an attempt before this one may have sent its request, and not sent again")
 
-// stay is how a request stands at its lane: what it brings along from attempts before, and until when it may wait.
-type stay struct {
+// laneVisit is how a request stands at its lane: what it brings along from attempts before, and until when it may wait.
+type laneVisit struct {
 	lane  lanes.Key
 	clock serverClock
 	held  wire.HeldBack // of the attempts before; Times 0: this is the first
@@ -32,7 +32,7 @@ type stay struct {
 }
 
 // begin belongs at the very beginning of an activity function that sends.
-func begin(ctx context.Context, timeoutSeconds int) (*stay, error) {
+func begin(ctx context.Context, timeoutSeconds int) (*laneVisit, error) {
 	clock, err := startClock(ctx)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func begin(ctx context.Context, timeoutSeconds int) (*stay, error) {
 		return nil, fmt.Errorf("timeout_seconds %d: at least 1 is needed", timeoutSeconds)
 	}
 	held, err := heldSoFar(ctx)
-	return &stay{clock: clock, held: held}, err
+	return &laneVisit{clock: clock, held: held}, err
 }
 
 // heldSoFar reads from the heartbeat of the attempts before how this request was held back. Retry policies name the failures
@@ -62,60 +62,60 @@ func heldSoFar(ctx context.Context) (wire.HeldBack, error) {
 
 // admit lets a request pass its lane. It returns a refusal where the request cannot leave in time, and the error that has
 // the server repeat the attempt where it has to come back.
-func (a *Activities) admit(ctx context.Context, ready cleared, credentialRef string, s *stay) (*refusal, error) {
-	s.lane = lanes.Key{Origin: ready.to.String(), Credential: credentialRef}
-	s.since = time.Now()
+func (a *Activities) admit(ctx context.Context, ready cleared, credentialRef string, visit *laneVisit) (*refusal, error) {
+	visit.lane = lanes.Key{Origin: ready.to.String(), Credential: credentialRef}
+	visit.since = time.Now()
 	request := lanes.Request{
-		Ticket: s.ticket(s.since), Wait: activity.GetInfo(ctx).WorkflowExecution.RunID, Exempt: s.by.IsZero(),
+		Ticket: visit.ticket(visit.since), Wait: activity.GetInfo(ctx).WorkflowExecution.RunID, Exempt: visit.by.IsZero(),
 	}
 	for {
 		now := time.Now()
-		request.Slept = now.Sub(s.since)
-		if !s.by.IsZero() {
-			request.By = s.local(now, s.by)
+		request.Slept = now.Sub(visit.since)
+		if !visit.by.IsZero() {
+			request.By = visit.local(now, visit.by)
 		}
-		verdict := a.lanes.Ask(now, s.lane, request)
+		verdict := a.lanes.Ask(now, visit.lane, request)
 		switch verdict.Do {
 		case lanes.Go:
-			s.went, s.probe = now, verdict.Probe
+			visit.went, visit.probe = now, verdict.Probe
 			return nil, nil
 		case lanes.Refuse:
-			return s.refused(now, verdict), nil
+			return visit.refused(now, verdict), nil
 		case lanes.Back:
-			return nil, a.holdBack(ctx, ready, s, now, verdict)
+			return nil, a.holdBack(ctx, ready, visit, now, verdict)
 		case lanes.Sleep:
 			request.Ticket = verdict.Ticket
 			if pause(ctx, verdict.For) != nil {
 				verdict.For = time.Second // the worker stops; another one takes it up
 				verdict.Ticket.Times++
-				return nil, a.holdBack(ctx, ready, s, time.Now(), verdict)
+				return nil, a.holdBack(ctx, ready, visit, time.Now(), verdict)
 			}
 		}
 	}
 }
 
 // ticket is the request's place in the queue, in this process's time.
-func (s *stay) ticket(now time.Time) lanes.Ticket {
-	if s.held.Times == 0 || s.held.Slot == nil {
+func (visit *laneVisit) ticket(now time.Time) lanes.Ticket {
+	if visit.held.Times == 0 || visit.held.Slot == nil {
 		return lanes.Ticket{}
 	}
-	ticket := lanes.Ticket{Slot: s.local(now, *s.held.Slot), Times: s.held.Times}
-	if s.held.NotBefore != nil {
-		ticket.NotBefore, ticket.Held = s.local(now, *s.held.NotBefore), lanes.Cause(s.held.Cause)
+	ticket := lanes.Ticket{Slot: visit.local(now, *visit.held.Slot), Times: visit.held.Times}
+	if visit.held.NotBefore != nil {
+		ticket.NotBefore, ticket.Held = visit.local(now, *visit.held.NotBefore), lanes.Cause(visit.held.Cause)
 	}
 	return ticket
 }
 
 // local and server turn times of one clock into those of the other, at this moment.
-func (s *stay) local(now, server time.Time) time.Time { return now.Add(server.Sub(s.clock.now())) }
+func (visit *laneVisit) local(now, server time.Time) time.Time { return now.Add(server.Sub(visit.clock.now())) }
 
-func (s *stay) server(now, local time.Time) time.Time { return s.clock.now().Add(local.Sub(now)).UTC() }
+func (visit *laneVisit) server(now, local time.Time) time.Time { return visit.clock.now().Add(local.Sub(now)).UTC() }
 
 // refused says why a request will not leave in time. Where that is the provider's word, it comes with the time asked for.
-func (s *stay) refused(now time.Time, verdict lanes.Verdict) *refusal {
-	until := s.server(now, verdict.Until)
+func (visit *laneVisit) refused(now time.Time, verdict lanes.Verdict) *refusal {
+	until := visit.server(now, verdict.Until)
 	if !verdict.Named {
-		return refuse(wire.NotSentTooLate, "held back until %s by %s %s", clockTime(until), causes[verdict.Cause], s.lane.Origin)
+		return refuse(wire.NotSentTooLate, "held back until %s by %s %s", clockTime(until), causes[verdict.Cause], visit.lane.Origin)
 	}
 	refused := refuse(wire.NotSentHeldBack, "%s until %s", verdict.Cause, until.Format(time.RFC3339))
 	refused.until = until
@@ -123,20 +123,20 @@ func (s *stay) refused(now time.Time, verdict lanes.Verdict) *refusal {
 }
 
 // holdBack records that nothing was sent, and makes the error that brings the request back.
-func (a *Activities) holdBack(ctx context.Context, ready cleared, s *stay, now time.Time, verdict lanes.Verdict) error {
-	held, slot := s.held, s.server(now, verdict.Ticket.Slot)
+func (a *Activities) holdBack(ctx context.Context, ready cleared, visit *laneVisit, now time.Time, verdict lanes.Verdict) error {
+	held, slot := visit.held, visit.server(now, verdict.Ticket.Slot)
 	if held.Times == 0 {
-		held.Since = s.server(now, s.since).Truncate(time.Millisecond)
+		held.Since = visit.server(now, visit.since).Truncate(time.Millisecond)
 	}
 	held.Times++
 	held.Cause, held.Slot, held.NotBefore = wire.HoldCause(verdict.Cause), &slot, nil
 	if end := verdict.Ticket.NotBefore; !end.IsZero() {
-		held.NotBefore = new(s.server(now, end))
+		held.NotBefore = new(visit.server(now, end))
 	}
 	activity.RecordHeartbeat(context.WithoutCancel(ctx), held) // a worker that stops has to tell it as well
 	count(ctx, "jobwait_held_back", ready.table.Provider(), string(verdict.Cause))
 	a.gaugeHolds(ctx, now)
-	text := fmt.Sprintf("held back until %s by %s %s, nothing sent", clockTime(slot), causes[verdict.Cause], s.lane.Origin)
+	text := fmt.Sprintf("held back until %s by %s %s, nothing sent", clockTime(slot), causes[verdict.Cause], visit.lane.Origin)
 	return temporal.NewApplicationErrorWithOptions(text, wire.ErrorHeldBack, temporal.ApplicationErrorOptions{
 		NextRetryDelay: verdict.For,
 		Category:       temporal.ApplicationErrorCategoryBenign, // no failure: the SDK neither counts it as one nor logs an error
@@ -156,28 +156,28 @@ var causes = map[lanes.Cause]string{ //nolint:gochecknoglobals // a constant in 
 func clockTime(at time.Time) string { return at.UTC().Format("15:04:05Z") }
 
 // learn tells the lane what an exchange was answered, so that others heed it.
-func (a *Activities) learn(ctx context.Context, ready cleared, s *stay, got exchange, limited bool, guidance wire.Guidance) {
+func (a *Activities) learn(ctx context.Context, ready cleared, visit *laneVisit, got exchange, limited bool, guidance wire.Guidance) {
 	now := time.Now()
 	answer := lanes.Answer{
-		Kind: kindOf(got, limited, guidance), Went: s.went, Probe: s.probe, Wait: activity.GetInfo(ctx).WorkflowExecution.RunID,
+		Kind: kindOf(got, limited, guidance), Went: visit.went, Probe: visit.probe, Wait: activity.GetInfo(ctx).WorkflowExecution.RunID,
 		Least: time.Duration(ready.table.Advice().FloorSeconds) * time.Second,
 	}
 	if asked := guidance.RetryAfterSeconds; asked != nil {
 		answer.RetryAfter = time.Duration(min(*asked, longestAsked)) * time.Second
 	}
-	until, held := a.lanes.Done(now, s.lane, answer)
-	s.went = time.Time{}
+	until, held := a.lanes.Done(now, visit.lane, answer)
+	visit.went = time.Time{}
 	a.gaugeHolds(ctx, now)
 	if held {
-		a.logger.WarnContext(ctx, "requests are held back", "origin", s.lane.Origin, "credential_ref", s.lane.Credential,
-			"status", got.response.Status, "until", s.server(now, until).Format(time.RFC3339))
+		a.logger.WarnContext(ctx, "requests are held back", "origin", visit.lane.Origin, "credential_ref", visit.lane.Credential,
+			"status", got.response.Status, "until", visit.server(now, until).Format(time.RFC3339))
 	}
 }
 
 // depart tells the lane of a request that left it and of which nothing can be told.
-func (a *Activities) depart(s *stay) {
-	if !s.went.IsZero() {
-		a.lanes.Done(time.Now(), s.lane, lanes.Answer{Kind: lanes.NotSent, Went: s.went, Probe: s.probe})
+func (a *Activities) depart(visit *laneVisit) {
+	if !visit.went.IsZero() {
+		a.lanes.Done(time.Now(), visit.lane, lanes.Answer{Kind: lanes.NotSent, Went: visit.went, Probe: visit.probe})
 	}
 }
 
@@ -206,11 +206,11 @@ func (a *Activities) gaugeHolds(ctx context.Context, now time.Time) {
 }
 
 // heldBack is what a result says of how the request waited; nil if it did not.
-func (s *stay) heldBack() *wire.HeldBack {
-	if s.held.Times == 0 {
+func (visit *laneVisit) heldBack() *wire.HeldBack {
+	if visit.held.Times == 0 {
 		return nil
 	}
-	held := s.held
+	held := visit.held
 	held.Slot, held.NotBefore = nil, nil
 	return &held
 }

@@ -15,38 +15,38 @@ import (
 // wire.ErrorHeldBack means that nothing was sent and that the server is to repeat it; any other, that the call itself was
 // wrong or came too late to be one, and it is not repeated.
 func (a *Activities) PollStatus(ctx context.Context, request wire.PollRequest) (wire.PollResult, error) {
-	s, err := begin(ctx, request.TimeoutSeconds)
+	visit, err := begin(ctx, request.TimeoutSeconds)
 	if err != nil {
 		return wire.PollResult{}, final(fmt.Errorf("poll: %w", err))
 	}
 	if request.MayHoldBack {
-		s.by = request.NotAfter
+		visit.by = request.NotAfter
 	}
 	ready, refused := a.clear(ctx, request.Target, request.Authority, (*statetables.Table).StatusRequest)
 	if refused == nil {
-		refused, err = a.admit(ctx, ready, request.CredentialRef, s)
+		refused, err = a.admit(ctx, ready, request.CredentialRef, visit)
 	}
 	switch {
 	case err != nil:
 		return wire.PollResult{}, err
 	case refused != nil:
-		return a.notPolled(ctx, request, s, refused), nil
+		return a.notPolled(ctx, request, visit, refused), nil
 	}
-	return a.poll(ctx, request, ready, s), nil
+	return a.poll(ctx, request, ready, visit), nil
 }
 
-func (a *Activities) poll(ctx context.Context, request wire.PollRequest, ready cleared, s *stay) wire.PollResult {
-	defer a.depart(s)
+func (a *Activities) poll(ctx context.Context, request wire.PollRequest, ready cleared, visit *laneVisit) wire.PollResult {
+	defer a.depart(visit)
 	got := a.sender.send(context.WithoutCancel(ctx), order{ // R48: what has left is awaited
-		request: ready.request, notAfter: request.NotAfter, timeout: seconds(request.TimeoutSeconds), clock: s.clock,
+		request: ready.request, notAfter: request.NotAfter, timeout: seconds(request.TimeoutSeconds), clock: visit.clock,
 	})
 	if refused := got.refusal(); refused != nil {
-		return a.notPolled(ctx, request, s, refused)
+		return a.notPolled(ctx, request, visit, refused)
 	}
 	seen := observe(ready, request, got)
-	a.learn(ctx, ready, s, got, seen.Answer == wire.AnswerRateLimited, seen.Guidance)
+	a.learn(ctx, ready, visit, got, seen.Answer == wire.AnswerRateLimited, seen.Guidance)
 	count(ctx, "jobwait_status_requests", request.Provider, string(seen.Answer))
-	return wire.PollResult{Observation: &seen, HeldBack: s.heldBack()}
+	return wire.PollResult{Observation: &seen, HeldBack: visit.heldBack()}
 }
 
 // refusal is why an order was not carried out; nil if it was.
@@ -61,11 +61,11 @@ func (e exchange) refusal() *refusal {
 	}
 }
 
-func (a *Activities) notPolled(ctx context.Context, request wire.PollRequest, s *stay, refused *refusal) wire.PollResult {
+func (a *Activities) notPolled(ctx context.Context, request wire.PollRequest, visit *laneVisit, refused *refusal) wire.PollResult {
 	a.held(ctx, request.Target, refused)
 	return wire.PollResult{
 		NotSent: refused.why, Detail: refused.detail, RunID: refused.runID, CredentialVersion: refused.version,
-		HeldUntil: recorded(refused.until), HeldBack: s.heldBack(),
+		HeldUntil: recorded(refused.until), HeldBack: visit.heldBack(),
 	}
 }
 

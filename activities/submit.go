@@ -11,27 +11,27 @@ import (
 // Submit sends at most one request to submit, with the key that stands in history, and reads its answer. Whatever happened is
 // the result; its errors are those of PollStatus, and mean the same.
 func (a *Activities) Submit(ctx context.Context, request wire.SubmitRequest) (wire.SubmitResult, error) {
-	s, err := begin(ctx, request.TimeoutSeconds)
+	visit, err := begin(ctx, request.TimeoutSeconds)
 	if err != nil {
 		return wire.SubmitResult{}, final(fmt.Errorf("submit: %w", err))
 	}
 	if request.MayHoldBack {
-		s.by = request.NotAfter
+		visit.by = request.NotAfter
 	}
 	ready, refused := a.clear(ctx, request.Target, request.Authority, submitting(request))
 	if refused == nil {
 		refused = unchanged(ready.table, request)
 	}
 	if refused == nil {
-		refused, err = a.admit(ctx, ready, request.CredentialRef, s)
+		refused, err = a.admit(ctx, ready, request.CredentialRef, visit)
 	}
 	switch {
 	case err != nil:
 		return wire.SubmitResult{}, err
 	case refused != nil:
-		return a.notSubmitted(ctx, request, s, refused), nil
+		return a.notSubmitted(ctx, request, visit, refused), nil
 	}
-	return a.submit(ctx, request, ready, s), nil
+	return a.submit(ctx, request, ready, visit), nil
 }
 
 // submitting builds the request of a submission, with its key.
@@ -52,28 +52,28 @@ func unchanged(table *statetables.Table, request wire.SubmitRequest) *refusal {
 	return nil
 }
 
-func (a *Activities) submit(ctx context.Context, request wire.SubmitRequest, ready cleared, s *stay) wire.SubmitResult {
-	defer a.depart(s)
+func (a *Activities) submit(ctx context.Context, request wire.SubmitRequest, ready cleared, visit *laneVisit) wire.SubmitResult {
+	defer a.depart(visit)
 	address := ready.request.URL
 	got := a.sender.send(context.WithoutCancel(ctx), order{ // what has left is awaited
-		request: ready.request, notAfter: request.NotAfter, timeout: seconds(request.TimeoutSeconds), clock: s.clock,
+		request: ready.request, notAfter: request.NotAfter, timeout: seconds(request.TimeoutSeconds), clock: visit.clock,
 	})
 	if refused := got.refusal(); refused != nil {
-		return a.notSubmitted(ctx, request, s, refused)
+		return a.notSubmitted(ctx, request, visit, refused)
 	}
 	result := readSubmission(ready, request, address, got)
-	result.HeldBack = s.heldBack()
+	result.HeldBack = visit.heldBack()
 	seen := result.Observation
-	a.learn(ctx, ready, s, got, seen.Answer == wire.AnswerRateLimited, seen.Guidance)
+	a.learn(ctx, ready, visit, got, seen.Answer == wire.AnswerRateLimited, seen.Guidance)
 	count(ctx, "jobwait_submit_requests", request.Provider, string(result.Verdict))
 	return result
 }
 
-func (a *Activities) notSubmitted(ctx context.Context, request wire.SubmitRequest, s *stay, refused *refusal) wire.SubmitResult {
+func (a *Activities) notSubmitted(ctx context.Context, request wire.SubmitRequest, visit *laneVisit, refused *refusal) wire.SubmitResult {
 	a.held(ctx, request.Target, refused)
 	return wire.SubmitResult{
 		NotSent: refused.why, Detail: refused.detail, RunID: refused.runID, CredentialVersion: refused.version,
-		HeldUntil: recorded(refused.until), HeldBack: s.heldBack(),
+		HeldUntil: recorded(refused.until), HeldBack: visit.heldBack(),
 	}
 }
 
