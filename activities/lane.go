@@ -107,9 +107,13 @@ func (visit *laneVisit) ticket(now time.Time) lanes.Ticket {
 }
 
 // local and server turn times of one clock into those of the other, at this moment.
-func (visit *laneVisit) local(now, server time.Time) time.Time { return now.Add(server.Sub(visit.clock.now())) }
+func (visit *laneVisit) local(now, server time.Time) time.Time {
+	return now.Add(server.Sub(visit.clock.now()))
+}
 
-func (visit *laneVisit) server(now, local time.Time) time.Time { return visit.clock.now().Add(local.Sub(now)).UTC() }
+func (visit *laneVisit) server(now, local time.Time) time.Time {
+	return visit.clock.now().Add(local.Sub(now)).UTC()
+}
 
 // refused says why a request will not leave in time. Where that is the provider's word, it comes with the time asked for.
 func (visit *laneVisit) refused(now time.Time, verdict lanes.Verdict) *refusal {
