@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -130,7 +129,7 @@ func (a *Activities) checkJob(spec wire.FetchSpec) error {
 		return endFetch(wire.FetchReferenceRejected, "this worker has no table for provider %q", spec.Provider)
 	}
 	if err := table.CheckTarget(spec.Target()); err != nil {
-		return endFetch(wire.FetchReferenceRejected, "%s", strings.ReplaceAll(err.Error(), "spec: ", ""))
+		return endFetch(wire.FetchReferenceRejected, "%s", err)
 	}
 	return nil
 }

@@ -31,17 +31,15 @@ func fetchError(format string, args ...any) error {
 // CheckFetch validates the input of a fetch that starts at the given time. The error is a *FetchError, and never repeats
 // the URL.
 func CheckFetch(spec wire.FetchSpec, startedAt time.Time) error {
-	for _, id := range []struct{ name, value string }{
-		{"operation_id", spec.OperationID},
-		{"provider", spec.Provider},
-		{"account", spec.Account},
-		{"provider_job_id", spec.ProviderJobID},
-		{"result_name", spec.ResultName},
-		{"destination", spec.Destination},
-	} {
-		if err := checkID(id.name, id.value); err != nil {
-			return fetchError("%s", strings.TrimPrefix(err.Error(), "spec: "))
-		}
+	if why := badID(
+		namedID{"operation_id", spec.OperationID},
+		namedID{"provider", spec.Provider},
+		namedID{"account", spec.Account},
+		namedID{"provider_job_id", spec.ProviderJobID},
+		namedID{"result_name", spec.ResultName},
+		namedID{"destination", spec.Destination},
+	); why != "" {
+		return &FetchError{Problem: why}
 	}
 	if id := wire.FetchWorkflowID(spec); len(id) > wire.MaxWorkflowIDBytes {
 		return fetchError("provider, account, provider_job_id and result_name give a workflow id of %d bytes, at most %d are allowed", len(id), wire.MaxWorkflowIDBytes)

@@ -100,15 +100,13 @@ func Prepare(spec wire.Spec, startedAt time.Time, known Knowledge) (wire.Prepare
 }
 
 func checkIdentity(spec wire.Spec) error {
-	for _, id := range []struct{ name, value string }{
-		{"operation_id", spec.OperationID},
-		{"provider", spec.Provider},
-		{"account", spec.Account},
-		{"provider_job_id", spec.ProviderJobID},
-	} {
-		if err := checkID(id.name, id.value); err != nil {
-			return err
-		}
+	if why := badID(
+		namedID{"operation_id", spec.OperationID},
+		namedID{"provider", spec.Provider},
+		namedID{"account", spec.Account},
+		namedID{"provider_job_id", spec.ProviderJobID},
+	); why != "" {
+		return &SpecError{Problem: why}
 	}
 	if n := utf8.RuneCountInString(spec.RequestFingerprint); n > maxID {
 		return specError("request_fingerprint has %d characters, at most %d are allowed", n, maxID)
@@ -119,17 +117,22 @@ func checkIdentity(spec wire.Spec) error {
 	return checkReopens(spec.Reopens)
 }
 
-func checkID(name, value string) error {
-	switch n := utf8.RuneCountInString(value); {
-	case n == 0:
-		return specError("%s is missing, set it to 1 to 256 characters", name)
-	case n > maxID:
-		return specError("%s has %d characters, at most %d are allowed", name, n, maxID)
-	case strings.ContainsFunc(value, unicode.IsControl) || !utf8.ValidString(value):
-		return specError("%s %q has control characters or is not UTF-8", name, value)
-	default:
-		return nil
+// namedID is an id from outside, with the name of its field.
+type namedID struct{ name, value string }
+
+// badID names what is wrong with the first id that cannot be one.
+func badID(ids ...namedID) string {
+	for _, id := range ids {
+		switch n := utf8.RuneCountInString(id.value); {
+		case n == 0:
+			return fmt.Sprintf("%s is missing, set it to 1 to %d characters", id.name, maxID)
+		case n > maxID:
+			return fmt.Sprintf("%s has %d characters, at most %d are allowed", id.name, n, maxID)
+		case strings.ContainsFunc(id.value, unicode.IsControl) || !utf8.ValidString(id.value):
+			return fmt.Sprintf("%s %q has control characters or is not UTF-8", id.name, id.value)
+		}
 	}
+	return ""
 }
 
 func checkReopens(reopens *wire.Reopens) error {

@@ -70,8 +70,8 @@ func (o *Operation) replaced(d wire.Decision) wire.EarlierSubmission {
 // badJobID names what is wrong with a job's id. One that makes a workflow id which the server refuses must not get as far as
 // the child: the server would refuse the workflow task that starts it, for ever.
 func (o *Operation) badJobID(id string) string {
-	if err := checkID("provider_job_id", id); err != nil {
-		return err.(*SpecError).Problem //nolint:errorlint,forcetypeassert // checkID makes no other
+	if why := badID(namedID{"provider_job_id", id}); why != "" {
+		return why
 	}
 	spec := o.rec.Prepared.Spec
 	if n := len(wire.WorkflowID(spec.Provider, spec.Account, id)); n > wire.MaxWorkflowIDBytes {

@@ -2,7 +2,7 @@ package operation
 
 import (
 	"bytes"
-	"fmt"
+	"errors"
 	"time"
 	"unicode/utf8"
 
@@ -18,12 +18,10 @@ const (
 
 // CheckSubmission validates what a submission's spec says of itself. The error is a *SpecError.
 func CheckSubmission(spec wire.SubmitSpec, startedAt time.Time) error {
-	for _, id := range []struct{ name, value string }{
-		{"submission_id", spec.SubmissionID}, {"provider", spec.Provider}, {"account", spec.Account},
-	} {
-		if err := checkID(id.name, id.value); err != nil {
-			return err
-		}
+	if why := badID(
+		namedID{"submission_id", spec.SubmissionID}, namedID{"provider", spec.Provider}, namedID{"account", spec.Account},
+	); why != "" {
+		return &SpecError{Problem: why}
 	}
 	if id := wire.SubmitWorkflowID(spec.Provider, spec.Account, spec.SubmissionID); len(id) > wire.MaxWorkflowIDBytes {
 		return specError("provider, account and submission_id give a workflow id of %d bytes, at most %d are allowed", len(id), wire.MaxWorkflowIDBytes)
@@ -86,10 +84,18 @@ func PrepareSubmission(spec wire.SubmitSpec, startedAt time.Time, known Knowledg
 	}
 	wait, err := Prepare(exampleWait(spec, "job", ""), startedAt, known)
 	if err != nil {
-		return wire.Prepared{}, fmt.Errorf("wait: %w", err)
+		return wire.Prepared{}, inWait(err)
 	}
 	facts.OfferResubmit, facts.Wait = spec.OfferResubmit, spec.Wait
 	return submissionSnapshot(spec, wait, facts), nil
+}
+
+// inWait says that a spec's problem is one of the wait that follows a submission.
+func inWait(err error) error {
+	if of, ok := errors.AsType[*SpecError](err); ok {
+		return specError("wait: %s", of.Problem)
+	}
+	return err
 }
 
 // submissionSnapshot is the wait's snapshot with the budgets and the pace of the submission in place of its own.

@@ -103,6 +103,15 @@ func submitDecision(op *operation.Operation, kind wire.DecisionKind, change func
 	return data
 }
 
+// What is wrong with the wait is told before anything is submitted, and that it is the wait.
+func TestSubmissionWhoseWaitCannotBeRun(t *testing.T) {
+	t.Parallel()
+	spec := submitSpec(func(s *wire.SubmitSpec) { s.Wait.MaxStatusRequests = -1 })
+	_, err := operation.PrepareSubmission(spec, start, operation.Knowledge{}, wire.SubmissionFacts{})
+	require.EqualError(t, err, "spec: wait: max_status_requests is -1, allowed is 1 to 1000000")
+	require.ErrorAs(t, err, new(*operation.SpecError))
+}
+
 func TestSubmissionKeys(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, operation.SubmissionKey("a", 1, 0), operation.SubmissionKey("a", 1, 36))

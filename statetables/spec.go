@@ -18,14 +18,21 @@ func (t *Table) CheckSpec(spec wire.Spec) error {
 	if len(faults) == 0 {
 		faults = append(faults, t.checkAccount(targetOf(spec)), t.checkAddress(spec))
 	}
-	faults = append(faults, t.checkExpected(spec))
-	if spec.CredentialRef == "" && t.NeedsCredential() {
-		faults = append(faults, fmt.Errorf("spec: credential_ref is empty, but %s wants a credential; name one of the worker's", t.provider))
+	return ofSpec(append(faults, t.checkExpected(spec.ExpectedStates), t.checkCredential(spec.CredentialRef)))
+}
+
+// ofSpec are the faults of a spec, joined.
+func ofSpec(faults []error) error {
+	for i, fault := range faults {
+		if fault != nil {
+			faults[i] = fmt.Errorf("spec: %w", fault)
+		}
 	}
 	return errors.Join(faults...)
 }
 
-// CheckTarget is the part of CheckSpec that says of which job a request is: params and account.
+// CheckTarget is the part of CheckSpec that says of which job a request is: params and account. Its faults do not say that they
+// are a spec's.
 func (t *Table) CheckTarget(target wire.Target) error {
 	if faults := t.checkParams(target.Params); len(faults) > 0 {
 		return errors.Join(faults...)
@@ -39,15 +46,15 @@ func (t *Table) checkParams(params map[string]string) []error {
 		declared, ok := t.params[name]
 		switch {
 		case !ok:
-			faults = append(faults, fmt.Errorf("spec: params: %q is not a param of %s; it has %s", name, t.provider, t.paramNames()))
+			faults = append(faults, fmt.Errorf("params: %q is not a param of %s; it has %s", name, t.provider, t.paramNames()))
 		case !declared.whole.MatchString(params[name]):
-			faults = append(faults, fmt.Errorf("spec: params: %s %q does not match %s", name, cut(params[name], maxRawStateBytes), declared.written))
+			faults = append(faults, fmt.Errorf("params: %s %q does not match %s", name, cut(params[name], maxRawStateBytes), declared.written))
 		}
 	}
 	whole := t.withDefaults(params)
 	for _, name := range slices.Sorted(maps.Keys(t.params)) {
 		if _, ok := whole[name]; !ok {
-			faults = append(faults, fmt.Errorf("spec: params: %s is missing; %s wants it, matching %s", name, t.provider, t.params[name].written))
+			faults = append(faults, fmt.Errorf("params: %s is missing; %s wants it, matching %s", name, t.provider, t.params[name].written))
 		}
 	}
 	return faults
@@ -66,7 +73,7 @@ func (t *Table) checkAccount(target wire.Target) error {
 	}
 	want := t.accountMustBe.plain(valuesOf(target, t.defaults))
 	if target.Account != want {
-		return fmt.Errorf("spec: account %q must be %q, which makes the job id unique at %s", target.Account, want, t.provider)
+		return fmt.Errorf("account %q must be %q, which makes the job id unique at %s", target.Account, want, t.provider)
 	}
 	return nil
 }
@@ -76,23 +83,23 @@ func (t *Table) checkAccount(target wire.Target) error {
 func (t *Table) checkAddress(spec wire.Spec) error {
 	switch {
 	case t.reach.polls && spec.StatusURL == "":
-		return fmt.Errorf("spec: status_url is empty, but %s is polled at the URL that the submission was answered with", t.provider)
+		return fmt.Errorf("status_url is empty, but %s is polled at the URL that the submission was answered with", t.provider)
 	case !t.reach.polls && spec.StatusURL != "":
-		return fmt.Errorf("spec: status_url is given, but %s is polled at a URL made of the job id; leave it empty", t.provider)
+		return fmt.Errorf("status_url is given, but %s is polled at a URL made of the job id; leave it empty", t.provider)
 	}
 	if t.reach.polls {
 		if err := t.checkQuery(spec.StatusURL); err != nil {
-			return fmt.Errorf("spec: %w", err)
+			return err
 		}
 	}
 	if _, err := t.StatusRequest(targetOf(spec)); err != nil && !elsewhere(err) {
-		return fmt.Errorf("spec: %w", err)
+		return err
 	}
 	if t.cancel == nil || t.cancel.url.asksFor("status_url") && !t.reach.polls {
 		return nil
 	}
 	if _, err := t.CancelRequest(targetOf(spec)); err != nil && !elsewhere(err) {
-		return fmt.Errorf("spec: %w", err)
+		return err
 	}
 	return nil
 }
@@ -127,11 +134,18 @@ func list(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-func (t *Table) checkExpected(spec wire.Spec) error {
+func (t *Table) checkCredential(ref string) error {
+	if ref == "" && t.NeedsCredential() {
+		return fmt.Errorf("credential_ref is empty, but %s wants a credential; name one of the worker's", t.provider)
+	}
+	return nil
+}
+
+func (t *Table) checkExpected(states []string) error {
 	allowed := t.SuccessStates()
-	for _, state := range spec.ExpectedStates {
+	for _, state := range states {
 		if !slices.Contains(allowed, state) {
-			return fmt.Errorf("spec: expected_states: %q is not a success or partial state of %s; these are %s",
+			return fmt.Errorf("expected_states: %q is not a success or partial state of %s; these are %s",
 				cut(state, maxRawStateBytes), t.provider, list(allowed))
 		}
 	}

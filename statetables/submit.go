@@ -85,7 +85,7 @@ func (t *Table) CheckSubmission(spec wire.SubmitSpec) error {
 	var faults []error
 	for _, name := range t.ParamsOfAnswer() {
 		if _, given := params[name]; given {
-			faults = append(faults, fmt.Errorf("spec: params: %s is read from the answer to the submission; leave it out", name))
+			faults = append(faults, fmt.Errorf("params: %s is read from the answer to the submission; leave it out", name))
 			delete(params, name)
 		}
 	}
@@ -94,11 +94,7 @@ func (t *Table) CheckSubmission(spec wire.SubmitSpec) error {
 	if len(faults) == 0 {
 		faults = append(faults, t.checkAccount(target), t.checkSubmitRequest(target, spec.Body))
 	}
-	faults = append(faults, t.checkExpected(wire.Spec{ExpectedStates: spec.Wait.ExpectedStates}))
-	if spec.CredentialRef == "" && t.NeedsCredential() {
-		faults = append(faults, fmt.Errorf("spec: credential_ref is empty, but %s wants a credential; name one of the worker's", t.provider))
-	}
-	return errors.Join(faults...)
+	return ofSpec(append(faults, t.checkExpected(spec.Wait.ExpectedStates), t.checkCredential(spec.CredentialRef)))
 }
 
 // withoutAnswered is the table as a submission sees it, which has no params of the answer yet.
@@ -112,7 +108,7 @@ func (t *Table) withoutAnswered() *Table {
 
 func (t *Table) checkSubmitRequest(target wire.Target, body []byte) error {
 	if _, err := t.SubmitRequest(target, "key", body); err != nil && !elsewhere(err) {
-		return fmt.Errorf("spec: %w", err)
+		return err
 	}
 	return nil
 }
