@@ -66,7 +66,7 @@ func checkDecisionKeys(keys []wire.DecisionKey) error {
 		return errors.New("decision keys: there is none, so that nobody could decide; leave the keys out where decisions need no signature")
 	}
 	if len(keys) > wire.MaxDecisionKeys {
-		return fmt.Errorf("decision keys: there are %d, at most %d are possible", len(keys), wire.MaxDecisionKeys)
+		return fmt.Errorf("decision keys: there are %d, at most %d are allowed", len(keys), wire.MaxDecisionKeys)
 	}
 	known := map[string]bool{}
 	for _, key := range keys {

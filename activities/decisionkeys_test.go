@@ -93,7 +93,7 @@ func TestDecisionKeysFileRefuses(t *testing.T) {
 		"keys: {a: {decided_by: ana}}":                                              `"a": public_key is not 32 bytes`,
 		"keys: {a: {public_key: " + anasKey + "}}":                                  `"a": decided_by is missing: the identity that the key signs for, or "*"`,
 		"keys: {a: {public_key: " + strings.Repeat("A", 43) + ", decided_by: ana}}": `"a": public_key is a point for which anybody can make signatures`,
-		many + "}": "there are 101, at most 100 are possible",
+		many + "}": "there are 101, at most 100 are allowed",
 	} {
 		err := Options{Tables: newWorld(t, nil).options.Tables, DecisionKeys: DecisionKeysFile(write(t, "keys.yaml", text))}.Validate()
 		require.ErrorContains(t, err, want, text)

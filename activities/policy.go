@@ -104,7 +104,7 @@ func (c Caps) validate(place string) error {
 		{"grants.rate_limited", c.Grants.RateLimited, 1},
 	} {
 		if field.value != nil && *field.value < field.least {
-			return fmt.Errorf("%s: %s is %d, at least %d is possible; leave it out to cap nothing", place, field.name, *field.value, field.least)
+			return fmt.Errorf("%s: %s is %d, at least %d is allowed; leave it out to cap nothing", place, field.name, *field.value, field.least)
 		}
 	}
 	return nil

@@ -44,7 +44,7 @@ func TestPolicyRefuses(t *testing.T) {
 		"":                          "the file is empty",
 		"max_requests: 3":           "line 1: a field that is not known",
 		"max_status_requests: many": "line 1: a field that is not known, given twice, or of the wrong type",
-		"max_status_requests: 0":    "policy: max_status_requests is 0, at least 1 is possible; leave it out to cap nothing",
+		"max_status_requests: 0":    "policy: max_status_requests is 0, at least 1 is allowed; leave it out to cap nothing",
 		"max_extensions: -1":        "max_extensions is -1",
 		"grants: {seconds: -5}":     "grants.seconds is -5",
 		"providers: {p: {min_base_delay_seconds: 0}}":                   `policy: provider "p": min_base_delay_seconds is 0`,

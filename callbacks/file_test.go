@@ -59,5 +59,5 @@ func TestLoad(t *testing.T) {
 	_, err = load("callbacks: {here: {provider: acme, secrets: [{}]}}")
 	require.ErrorContains(t, err, `callbacks: endpoint "here": secret 1: exactly one of env and file says where the value is`)
 	_, err = load("limits: {per_second: -1}")
-	require.ErrorContains(t, err, "callbacks: limits: per_second is -1; write 1 to 10000")
+	require.ErrorContains(t, err, "callbacks: limits: per_second is -1, allowed is 1 to 10000")
 }

@@ -99,7 +99,7 @@ func (l Limits) Validate() error {
 		{"max_body_bytes", l.MaxBodyBytes, 1 << 10, statetables.MaxBodyBytes},
 	} {
 		if limit.value < limit.least || limit.value > limit.most {
-			return fmt.Errorf("callbacks: limits: %s is %d; write %d to %d", limit.name, limit.value, limit.least, limit.most)
+			return fmt.Errorf("callbacks: limits: %s is %d, allowed is %d to %d", limit.name, limit.value, limit.least, limit.most)
 		}
 	}
 	return nil
@@ -111,7 +111,7 @@ func (o Options) Validate() error {
 	case o.Tables == nil:
 		return errors.New("callbacks: Tables is nil; load them with statetables.Load")
 	case len(o.Endpoints) < 1 || len(o.Endpoints) > maxEndpoints:
-		return fmt.Errorf("callbacks: %d endpoints, allowed are 1 to %d", len(o.Endpoints), maxEndpoints)
+		return fmt.Errorf("callbacks: endpoints has %d entries, allowed is 1 to %d", len(o.Endpoints), maxEndpoints)
 	}
 	names := map[string]bool{}
 	for _, endpoint := range o.Endpoints {
@@ -136,9 +136,9 @@ func (e Endpoint) validate(tables *statetables.Set) error {
 	case !endpointShape.MatchString(e.Name):
 		return errors.New("its name is not 1 to 64 of a-z, 0-9 and -")
 	case len(e.Providers) < 1 || len(e.Providers) > maxProviders:
-		return fmt.Errorf("%d providers, allowed are 1 to %d", len(e.Providers), maxProviders)
+		return fmt.Errorf("providers has %d entries, allowed is 1 to %d", len(e.Providers), maxProviders)
 	case len(e.Secrets) < 1 || len(e.Secrets) > maxSecrets:
-		return fmt.Errorf("%d secrets, allowed are 1 to %d", len(e.Secrets), maxSecrets)
+		return fmt.Errorf("secrets has %d entries, allowed is 1 to %d", len(e.Secrets), maxSecrets)
 	case slices.ContainsFunc(e.Secrets, func(secret Secret) bool { return secret == nil }):
 		return errors.New("a secret is nil")
 	}

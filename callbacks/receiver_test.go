@@ -337,7 +337,7 @@ func TestOptionsAreRefused(t *testing.T) {
 		err      string
 	}{
 		"no name":        {endpoint: callbacks.Endpoint{Providers: []string{"acme"}}, err: `callbacks: endpoint "": its name is not 1 to 64 of a-z, 0-9 and -`},
-		"no provider":    {endpoint: callbacks.Endpoint{Name: "x"}, err: `callbacks: endpoint "x": 0 providers, allowed are 1 to 10`},
+		"no provider":    {endpoint: callbacks.Endpoint{Name: "x"}, err: `callbacks: endpoint "x": providers has 0 entries, allowed is 1 to 10`},
 		"no table":       {endpoint: callbacks.Endpoint{Name: "x", Providers: []string{"y"}, Account: "a"}, err: `callbacks: endpoint "x": provider "y" has no state table`},
 		"no account":     {endpoint: callbacks.Endpoint{Name: "x", Providers: []string{"acme"}}, err: `callbacks: endpoint "x": account is missing: webhooks of acme do not name it`},
 		"a header":       {endpoint: callbacks.Endpoint{Name: "x", Providers: []string{"acme"}, Account: "a", Header: "X-A"}, err: `callbacks: endpoint "x": header is given, but the table says where the signature stands; remove it`},
@@ -346,7 +346,7 @@ func TestOptionsAreRefused(t *testing.T) {
 		"sign otherwise": {tables: builtin, endpoint: callbacks.Endpoint{Name: "x", Providers: []string{"openai-batch", "mux-asset"}, Account: "a"}, err: `callbacks: endpoint "x": mux-asset signs otherwise than openai-batch; give it an endpoint of its own`},
 		"weak secret":    {endpoint: callbacks.Endpoint{Name: "x", Providers: []string{"acme"}, Account: "a", Secrets: []callbacks.Secret{known("short")}}, err: `callbacks: endpoint "x": secret 1: it is not "whsec_" and the base64 of 24 to 64 bytes`},
 		"a weak token":   {tables: token, endpoint: callbacks.Endpoint{Name: "x", Providers: []string{"acme"}, Account: "a", Header: "X-A", Secrets: []callbacks.Secret{known("short")}}, err: `callbacks: endpoint "x": secret 1: it has fewer than 16 characters, and could be guessed`},
-		"a limit":        {endpoint: acme("x"), limits: callbacks.Limits{Concurrent: 1001}, err: `callbacks: limits: concurrent is 1001; write 1 to 1000`},
+		"a limit":        {endpoint: acme("x"), limits: callbacks.Limits{Concurrent: 1001}, err: `callbacks: limits: concurrent is 1001, allowed is 1 to 1000`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -46,7 +46,7 @@ func (m Mail) validateAddresses() error {
 		return fmt.Errorf("from %q is not an address", m.From)
 	}
 	if n := len(m.To); n < 1 || n > maxRecipients {
-		return fmt.Errorf("%d addresses in to, allowed are 1 to %d", n, maxRecipients)
+		return fmt.Errorf("to has %d entries, allowed is 1 to %d", n, maxRecipients)
 	}
 	for _, to := range m.To {
 		if _, err := netmail.ParseAddress(to); err != nil {

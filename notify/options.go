@@ -119,7 +119,7 @@ func (o Options) Validate() error {
 		return fmt.Errorf("notify: %w", err)
 	}
 	if n := len(o.Channels); n < 1 || n > maxChannels {
-		return fmt.Errorf("notify: %d channels, allowed are 1 to %d", n, maxChannels)
+		return fmt.Errorf("notify: channels has %d entries, allowed is 1 to %d", n, maxChannels)
 	}
 	seen := map[string]bool{}
 	for _, channel := range o.Channels {

@@ -50,7 +50,7 @@ func TestFaultyFiles(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"":                                      "the file is empty",
-		"channels: {}":                          "0 channels, allowed are 1 to 20",
+		"channels: {}":                          "channels has 0 entries, allowed is 1 to 20",
 		"channels: {it: {}}":                    `channel "it": exactly one of slack, webhook and mail says how`,
 		"channels: {IT: {" + fine + "}}":        `channel "IT": the name is not`,
 		"channels: {it: {url: " + marker + "}}": "line 1: a field that is not known",
@@ -67,7 +67,7 @@ func TestFaultyFiles(t *testing.T) {
 		"channels: {it: {slack: {url: {env: JOBWAIT_TEST_LOCAL}}}}":                                                               "",
 		"channels: {it: {" + fine + ", kinds: [asked]}}":                                                                          `kind "asked" is not one of escalated, reminded, proposed, closed, decided, ended`,
 		"channels: {it: {" + fine + ", kinds: [decided]}}":                                                                        `no channel takes the kind "escalated"`,
-		"channels: {it: {webhook: {url: {env: JOBWAIT_TEST_URL}}}}":                                                               "0 secrets, allowed are 1 to 5",
+		"channels: {it: {webhook: {url: {env: JOBWAIT_TEST_URL}}}}":                                                               "secrets has 0 entries, allowed is 1 to 5",
 		"channels: {it: {webhook: {url: {env: JOBWAIT_TEST_URL}, secrets: [{}]}}}":                                                "secret 1: exactly one of env and file",
 		"channels: {it: {webhook: {url: {env: JOBWAIT_TEST_URL}, secrets: [{env: JOBWAIT_TEST_KEY}, {env: JOBWAIT_TEST_WORD}]}}}": `secret 2: it is not "whsec_" and the base64 of 24 to 64 bytes`,
 		"channels: {it: {" + fine + ", webhook: {url: {env: A}, secrets: [{env: A}]}}}":                                           "exactly one of slack, webhook and mail",
@@ -83,7 +83,7 @@ func TestFaultyFiles(t *testing.T) {
 		"channels: {it: {mail: {server: smtp.example.com, from: a@b.c, to: [d@e.f]}}}":                      `server "smtp.example.com" is not host:port`,
 		"channels: {it: {mail: {server: 'smtp.example.com:0', from: a@b.c, to: [d@e]}}}":                    "is not host:port",
 		"channels: {it: {mail: {server: 'smtp.example.com:25', to: [d@e.f]}}}":                              `from "" is not an address`,
-		"channels: {it: {mail: {server: 'smtp.example.com:25', from: a@b.c}}}":                              "0 addresses in to, allowed are 1 to 20",
+		"channels: {it: {mail: {server: 'smtp.example.com:25', from: a@b.c}}}":                              "to has 0 entries, allowed is 1 to 20",
 		"channels: {it: {mail: {server: 'smtp.example.com:25', from: a@b.c, to: [me]}}}":                    `to "me" is not an address`,
 		`channels: {it: {mail: {server: 'smtp.example.com:25', from: a@b.c, to: ["a@b.c\r\nBcc: d@e.f"]}}}`: "is not an address",
 	} {

@@ -24,7 +24,7 @@ func (w Webhook) validate() error {
 	case w.URL == nil:
 		return errors.New("url is missing: the endpoint's")
 	case len(w.Secrets) < 1 || len(w.Secrets) > maxSecrets:
-		return fmt.Errorf("%d secrets, allowed are 1 to %d", len(w.Secrets), maxSecrets)
+		return fmt.Errorf("secrets has %d entries, allowed is 1 to %d", len(w.Secrets), maxSecrets)
 	default:
 		return nil
 	}

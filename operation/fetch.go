@@ -60,7 +60,7 @@ func checkFetchBounds(spec wire.FetchSpec, startedAt time.Time) error {
 	case spec.MaxBytes < 1:
 		return fetchError("max_bytes is %d, set it to the largest result that you want to take", spec.MaxBytes)
 	case spec.ExpectedBytes != nil && (*spec.ExpectedBytes < 0 || *spec.ExpectedBytes > spec.MaxBytes):
-		return fetchError("expected_bytes is %d, it must be between 0 and max_bytes %d", *spec.ExpectedBytes, spec.MaxBytes)
+		return fetchError("expected_bytes is %d, allowed is 0 to max_bytes, %d", *spec.ExpectedBytes, spec.MaxBytes)
 	case spec.ExpectedSHA256 != "" && (err != nil || len(digest) != 32 || strings.ToLower(spec.ExpectedSHA256) != spec.ExpectedSHA256):
 		return fetchError("expected_sha256 %q is not 64 lower-case hex digits", bounded(spec.ExpectedSHA256, 80))
 	case spec.DeadlineAt.IsZero():
@@ -68,7 +68,7 @@ func checkFetchBounds(spec wire.FetchSpec, startedAt time.Time) error {
 	case !spec.DeadlineAt.After(startedAt):
 		return fetchError("deadline_at %s is not after the start %s", timestamp(spec.DeadlineAt), timestamp(startedAt))
 	case spec.MaxAttempts < 0 || spec.MaxAttempts > MaxFetchAttempts:
-		return fetchError("max_attempts is %d, it must be between 1 and %d, or 0 for %d", spec.MaxAttempts, MaxFetchAttempts, DefaultFetchAttempts)
+		return fetchError("max_attempts is %d, allowed is 1 to %d, or 0 for %d", spec.MaxAttempts, MaxFetchAttempts, DefaultFetchAttempts)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func CheckSubmission(spec wire.SubmitSpec, startedAt time.Time) error {
 		return specError("provider, account and submission_id give a workflow id of %d bytes, at most %d are allowed", len(id), wire.MaxWorkflowIDBytes)
 	}
 	if n := spec.MaxSubmitRequests; n < 0 || n > MaxSubmitRequests {
-		return specError("max_submit_requests is %d, it must be between 1 and %d, or 0 for %d", n, MaxSubmitRequests, DefaultSubmitRequests)
+		return specError("max_submit_requests is %d, allowed is 1 to %d, or 0 for %d", n, MaxSubmitRequests, DefaultSubmitRequests)
 	}
 	if err := checkSubmitBody(spec.Body); err != nil {
 		return err
@@ -62,12 +62,12 @@ func checkSubmitTimes(spec wire.SubmitSpec, startedAt time.Time) error {
 	}
 }
 
-// exampleWait is the spec of the wait for a job of that id that the submission would lead to: what can be wrong with it shows
-// before anything is sent.
-func exampleWait(spec wire.SubmitSpec, jobID, statusURL string) wire.Spec {
+// exampleWait is the spec of the wait for some job that the submission would lead to: what can be wrong with it shows before
+// anything is sent.
+func exampleWait(spec wire.SubmitSpec) wire.Spec {
 	return wire.Spec{
-		OperationID: spec.SubmissionID, Provider: spec.Provider, Account: spec.Account, ProviderJobID: jobID,
-		Params: spec.Params, StatusURL: statusURL, CredentialRef: spec.CredentialRef,
+		OperationID: spec.SubmissionID, Provider: spec.Provider, Account: spec.Account, ProviderJobID: "job",
+		Params: spec.Params, CredentialRef: spec.CredentialRef,
 		DeadlineAt: spec.Wait.DeadlineAt, BusinessDeadlineAt: spec.Wait.BusinessDeadlineAt,
 		ProviderExpiresAt: spec.Wait.ProviderExpiresAt, MaxStatusRequests: spec.Wait.MaxStatusRequests,
 		MaxTransportFailures: spec.Wait.MaxTransportFailures, MaxRateLimited: spec.Wait.MaxRateLimited,
@@ -82,7 +82,7 @@ func PrepareSubmission(spec wire.SubmitSpec, startedAt time.Time, known Knowledg
 	if err := CheckSubmission(spec, startedAt); err != nil {
 		return wire.Prepared{}, err
 	}
-	wait, err := Prepare(exampleWait(spec, "job", ""), startedAt, known)
+	wait, err := Prepare(exampleWait(spec), startedAt, known)
 	if err != nil {
 		return wire.Prepared{}, inWait(err)
 	}

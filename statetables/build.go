@@ -350,6 +350,6 @@ func (b *builder) buildRateLimited() {
 
 func (b *builder) between(path string, value, least, most int) {
 	if value < least || value > most {
-		b.fail(path, "%s is %d; write %d to %d", path, value, least, most)
+		b.fail(path, "%s is %d, allowed is %d to %d", path, value, least, most)
 	}
 }

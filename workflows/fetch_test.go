@@ -160,7 +160,7 @@ func TestBadFetchFailsTheWorkflow(t *testing.T) {
 		"fetch: result_name is missing":       change(func(s *wire.FetchSpec) { s.ResultName = "" }),
 		`fetch: url is missing, set it to the reference that the outcome has as "file"`: change(func(s *wire.FetchSpec) { s.URL = "" }),
 		"fetch: max_bytes is 0": change(func(s *wire.FetchSpec) { s.MaxBytes = 0 }),
-		"fetch: expected_bytes is 1001, it must be between 0 and max_bytes 1000": change(func(s *wire.FetchSpec) { s.ExpectedBytes = new(int64(1001)) }),
+		"fetch: expected_bytes is 1001, allowed is 0 to max_bytes, 1000": change(func(s *wire.FetchSpec) { s.ExpectedBytes = new(int64(1001)) }),
 		`fetch: expected_sha256 "ABC" is not 64 lower-case hex digits`:           change(func(s *wire.FetchSpec) { s.ExpectedSHA256 = "ABC" }),
 		"fetch: deadline_at is missing":                                          change(func(s *wire.FetchSpec) { s.DeadlineAt = time.Time{} }),
 		"fetch: deadline_at 2025-04-18T10:20:00Z is not after the start":         change(func(s *wire.FetchSpec) { s.DeadlineAt = start }),
