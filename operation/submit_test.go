@@ -121,9 +121,9 @@ func TestSubmissionKeys(t *testing.T) {
 	require.Len(t, operation.SubmissionKey("a", 1, 20), 20)
 }
 
-// R55, R56: whatever answers and people do: no generation without a key is sent again once it may have made a job, and none whose job
-// the provider has named; one with a key goes with that key alone, and not when it could arrive after the provider has forgotten it;
-// every request was reserved, and none leaves at or after its deadline.
+// R55, R56, R57: whatever answers, people and resets do: no generation without a key is sent again once it may have made a job, and
+// none whose job the provider has named; one with a key goes with that key alone, and not when it could arrive after the provider
+// has forgotten it; every request was reserved, and none leaves at or after its deadline.
 func TestNoGenerationMakesTwoJobs(t *testing.T) {
 	t.Parallel()
 	kindsOfKey := []wire.Idempotency{wire.IdempotencyNone, wire.IdempotencyUnknown, wire.IdempotencyHeader, wire.IdempotencyClientID}
@@ -131,47 +131,38 @@ func TestNoGenerationMakesTwoJobs(t *testing.T) {
 		wire.SubmitAccepted, wire.SubmitRefused, wire.SubmitLater, wire.SubmitNeverLeft, wire.SubmitAmbiguous, "another", "",
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		kind := rapid.SampledFrom(kindsOfKey).Draw(t, "idempotency")
-		known := rapid.SampledFrom([]int{0, 20, 60, 1_800, 86_400}).Draw(t, "known")
-		op := submissionAt(t, wire.SubmissionFacts{Fingerprint: "sha256:f1", Idempotency: kind, KeySeconds: known}, func(s *wire.SubmitSpec) {
+		seen := sightings{
+			kind:  rapid.SampledFrom(kindsOfKey).Draw(t, "idempotency"),
+			known: rapid.SampledFrom([]int{0, 20, 60, 1_800, 86_400}).Draw(t, "known"),
+			maybe: map[int]bool{}, named: map[int]bool{}, key: map[int]string{}, used: map[int]time.Time{},
+		}
+		op := submissionAt(t, wire.SubmissionFacts{Fingerprint: "sha256:f1", Idempotency: seen.kind, KeySeconds: seen.known}, func(s *wire.SubmitSpec) {
 			s.MaxSubmitRequests, s.OfferResubmit = rapid.IntRange(1, 6).Draw(t, "most"), rapid.Bool().Draw(t, "offer")
 		})
-		now, maybe, named, key, decisions := start, map[int]bool{}, map[int]bool{}, map[int]string{}, 0
-		used := map[int]time.Time{} // when the provider has first seen the key of a generation
+		now, decisions := start, 0
 		for range 60 {
 			switch command := op.Next(now).(type) {
 			case operation.SendSubmit:
 				request := command.Request
-				if !kind.Repeatable() && maybe[request.Generation] {
-					t.Fatalf("generation %d was sent again without a key", request.Generation)
-				}
-				require.False(t, named[request.Generation], "there is a job of this generation")
-				if before, ok := key[request.Generation]; ok && before != request.Key {
-					t.Fatalf("generation %d has two keys", request.Generation)
-				}
-				if known > 0 && maybe[request.Generation] {
-					arrives := request.NotAfter.Add(time.Duration(request.TimeoutSeconds) * time.Second)
-					require.False(t, arrives.After(used[request.Generation].Add(time.Duration(known)*time.Second)), "it may arrive when its key is forgotten")
-				}
-				key[request.Generation] = request.Key
-				require.Equal(t, kind.Repeatable(), request.Key != "")
+				seen.check(t, request)
 				require.True(t, now.Before(request.NotAfter))
 				require.LessOrEqual(t, op.Record().Counters.StatusRequestsUsed, op.Record().Limits.MaxStatusRequests)
 				sentAt := now.Add(time.Duration(rapid.IntRange(0, 5).Draw(t, "queued")) * time.Second)
 				now = sentAt.Add(time.Second)
+				if rapid.IntRange(0, 9).Draw(t, "reset") == 0 {
+					seen.reset(request.Generation)
+					op.SubmitAnswered(now, wire.SubmitResult{NotSent: wire.NotSentHistoryReset, RunID: "run-" + now.String()})
+					continue
+				}
 				verdict := rapid.SampledFrom(verdicts).Draw(t, "verdict")
-				maybe[request.Generation] = maybe[request.Generation] || verdict == wire.SubmitAccepted || verdict == wire.SubmitAmbiguous || verdict == "another" || verdict == ""
 				result := submitResult(verdict, 200)
 				if result.Observation.SentAt != nil {
 					result.Observation.SentAt = rapid.SampledFrom([]*time.Time{&sentAt, nil}).Draw(t, "told when it left")
 				}
-				if _, ok := used[request.Generation]; !ok && verdict != wire.SubmitNeverLeft {
-					used[request.Generation] = sentAt
-				}
 				if result.Job != nil && rapid.Bool().Draw(t, "unusable") {
 					result.Job.StatusURL, result.Job.Unusable = "", wire.DetailURLRejected
-					named[request.Generation] = true
 				}
+				seen.take(request, sentAt, result)
 				op.SubmitAnswered(now, result)
 			case operation.AwaitSubmitted:
 				op.AwaitEnded(now, rapid.SampledFrom([]operation.AwaitResult{
@@ -206,6 +197,63 @@ func TestNoGenerationMakesTwoJobs(t *testing.T) {
 			}
 		}
 	})
+}
+
+// sightings are what a provider, which knows a key for so many seconds, has seen of a submission, per generation.
+type sightings struct {
+	kind         wire.Idempotency
+	known        int
+	maybe, named map[int]bool
+	key          map[int]string
+	used         map[int]time.Time // the first request with the key
+	wasReset     bool              // any key may have been used since the start
+}
+
+// check holds a request against what was seen before.
+func (s *sightings) check(t *rapid.T, request wire.SubmitRequest) {
+	generation := request.Generation
+	require.False(t, s.maybe[generation] && !s.kind.Repeatable(), "it is sent again without a key")
+	require.False(t, s.named[generation], "there is a job of this generation")
+	require.Equal(t, s.kind.Repeatable(), request.Key != "")
+	if before, ok := s.key[generation]; ok {
+		require.Equal(t, before, request.Key, "it has two keys")
+	}
+	s.key[generation] = request.Key
+	if s.known > 0 && s.maybe[generation] {
+		arrives := request.NotAfter.Add(time.Duration(request.TimeoutSeconds) * time.Second)
+		forgotten := s.used[generation].Add(time.Duration(s.known) * time.Second)
+		require.False(t, arrives.After(forgotten), "it may arrive when its key is forgotten")
+	}
+}
+
+// take sees a request that left, and what became of it.
+func (s *sightings) take(request wire.SubmitRequest, at time.Time, result wire.SubmitResult) {
+	generation := request.Generation
+	switch result.Verdict { //nolint:exhaustive // the others, unknown ones too, may have made a job
+	case wire.SubmitNeverLeft:
+		return
+	case wire.SubmitRefused, wire.SubmitLater:
+	default:
+		s.maybe[generation] = true
+	}
+	s.named[generation] = s.named[generation] || result.Job != nil && result.Job.Unusable != ""
+	s.use(generation, at)
+}
+
+// reset sees that the run goes on which was reset, and may have sent it.
+func (s *sightings) reset(generation int) {
+	s.wasReset = true
+	s.maybe[generation] = true
+	s.use(generation, start)
+}
+
+func (s *sightings) use(generation int, at time.Time) {
+	if s.wasReset {
+		at = start
+	}
+	if _, ok := s.used[generation]; !ok {
+		s.used[generation] = at
+	}
 }
 
 // The server refuses a child whose workflow id is too long, and with it the whole workflow task, again and again: such an
