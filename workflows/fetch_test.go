@@ -161,14 +161,14 @@ func TestBadFetchFailsTheWorkflow(t *testing.T) {
 		`fetch: url is missing, set it to the reference that the outcome has as "file"`: change(func(s *wire.FetchSpec) { s.URL = "" }),
 		"fetch: max_bytes is 0": change(func(s *wire.FetchSpec) { s.MaxBytes = 0 }),
 		"fetch: expected_bytes is 1001, allowed is 0 to max_bytes, 1000": change(func(s *wire.FetchSpec) { s.ExpectedBytes = new(int64(1001)) }),
-		`fetch: expected_sha256 "ABC" is not 64 lower-case hex digits`:           change(func(s *wire.FetchSpec) { s.ExpectedSHA256 = "ABC" }),
-		"fetch: deadline_at is missing":                                          change(func(s *wire.FetchSpec) { s.DeadlineAt = time.Time{} }),
-		"fetch: deadline_at 2025-04-18T10:20:00Z is not after the start":         change(func(s *wire.FetchSpec) { s.DeadlineAt = start }),
-		"fetch: max_attempts is 101":                                             change(func(s *wire.FetchSpec) { s.MaxAttempts = 101 }),
-		`fetch: key "a/../../b" has the segment ".."`:                            change(func(s *wire.FetchSpec) { s.Key = "a/../../b" }),
-		`fetch: key "/etc/passwd" has the segment ""`:                            change(func(s *wire.FetchSpec) { s.Key = "/etc/passwd" }),
-		"has control characters or backslashes":                                  change(func(s *wire.FetchSpec) { s.Key = `a\b` }),
-		"fetch: key has 513 characters":                                          change(func(s *wire.FetchSpec) { s.Key = strings.Repeat("k", 513) }),
+		`fetch: expected_sha256 "ABC" is not 64 lower-case hex digits`:   change(func(s *wire.FetchSpec) { s.ExpectedSHA256 = "ABC" }),
+		"fetch: deadline_at is missing":                                  change(func(s *wire.FetchSpec) { s.DeadlineAt = time.Time{} }),
+		"fetch: deadline_at 2025-04-18T10:20:00Z is not after the start": change(func(s *wire.FetchSpec) { s.DeadlineAt = start }),
+		"fetch: max_attempts is 101":                                     change(func(s *wire.FetchSpec) { s.MaxAttempts = 101 }),
+		`fetch: key "a/../../b" has the segment ".."`:                    change(func(s *wire.FetchSpec) { s.Key = "a/../../b" }),
+		`fetch: key "/etc/passwd" has the segment ""`:                    change(func(s *wire.FetchSpec) { s.Key = "/etc/passwd" }),
+		"has control characters or backslashes":                          change(func(s *wire.FetchSpec) { s.Key = `a\b` }),
+		"fetch: key has 513 characters":                                  change(func(s *wire.FetchSpec) { s.Key = strings.Repeat("k", 513) }),
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
