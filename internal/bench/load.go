@@ -45,11 +45,11 @@ func (b *bench) inTurns(do func(side) error) error {
 func (b *bench) saturation(ctx context.Context) error {
 	err := b.inTurns(func(s side) error {
 		return b.under(ctx, s, "saturation", b.options.Busy, 1, func(t *turn) error {
-			if err := b.profile(t); err != nil {
+			if err := b.profile(t, "profile "+filepath.Join(b.options.Dir, t.group+".pprof")); err != nil {
 				return err
 			}
 			w, err := b.window(ctx, t)
-			if err != nil {
+			if err := errors.Join(err, b.profile(t, "profiled")); err != nil {
 				return err
 			}
 			b.report.add("polls per second at saturation", s.name, float64(w.polls)/w.length.Seconds())
@@ -146,13 +146,12 @@ func (b *bench) snapshot(t *turn) (window, error) {
 	return window{polls: b.provider.pollsOf(t.group), worker: worker.cpu, server: server.cpu}, err
 }
 
-// profile has the worker write a CPU profile over the window that follows.
-func (b *bench) profile(t *turn) error {
+// profile has the worker begin or end a CPU profile, where profiles are wanted.
+func (b *bench) profile(t *turn, order string) error {
 	if !b.options.Profile {
 		return nil
 	}
 	var failed string
-	order := fmt.Sprintf("profile %d %s", int(b.options.Window/time.Second), filepath.Join(b.options.Dir, t.group+".pprof"))
 	if err := t.worker.ask(order, &failed); err != nil || failed != "" {
 		return errors.Join(err, errors.New(failed))
 	}

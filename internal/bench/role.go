@@ -3,6 +3,7 @@ package bench
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,15 +12,12 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
-	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/jobwait/jobwait/internal/connect"
 	"github.com/jobwait/jobwait/internal/workercmd"
 )
 
@@ -56,7 +54,7 @@ func workBare(args []string) error {
 	}
 	stopped := make(chan os.Signal, 1)
 	signal.Notify(stopped, os.Interrupt, syscall.SIGTERM)
-	options, err := connect.Options(slog.New(slog.NewTextHandler(os.Stderr, nil)), false)
+	options, err := workercmd.Connection(slog.New(slog.NewTextHandler(os.Stderr, nil)), false)
 	if err != nil {
 		return err
 	}
@@ -81,13 +79,18 @@ func workBare(args []string) error {
 func control(commands io.Reader, answers io.Writer) {
 	lines := bufio.NewScanner(commands)
 	encoder := json.NewEncoder(answers)
+	profiled := func() error { return nil }
 	for lines.Scan() {
 		var err error
 		switch command, rest, _ := strings.Cut(lines.Text(), " "); command {
 		case "settle":
 			err = encoder.Encode(settled())
 		case "profile":
-			err = encoder.Encode(profile(rest))
+			var failed error
+			profiled, failed = profile(rest)
+			err = encoder.Encode(word(failed))
+		case "profiled":
+			err = encoder.Encode(word(profiled()))
 		}
 		if err != nil {
 			return
@@ -109,23 +112,26 @@ func settled() memory {
 	return memory{Heap: stats.HeapAlloc, Stacks: stats.StackInuse}
 }
 
-// profile writes a CPU profile: "SECONDS FILE". It answers at once; empty is good.
-func profile(order string) string {
-	text, path, _ := strings.Cut(order, " ")
-	seconds, err := strconv.Atoi(text)
-	if err != nil {
-		return err.Error()
-	}
+// profile begins to write a CPU profile; what it returns ends it.
+func profile(path string) (profiled func() error, err error) {
+	profiled = func() error { return nil }
 	file, err := os.Create(path)
 	if err != nil {
-		return err.Error()
+		return profiled, err
 	}
 	if err := pprof.StartCPUProfile(file); err != nil {
-		return err.Error()
+		return profiled, errors.Join(err, file.Close())
 	}
-	time.AfterFunc(time.Duration(seconds)*time.Second, func() {
+	return func() error {
 		pprof.StopCPUProfile()
-		_ = file.Close()
-	})
-	return ""
+		return file.Close()
+	}, nil
+}
+
+// word is how an error goes over the line: empty is none.
+func word(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }

@@ -49,6 +49,7 @@ type config struct {
 	demo                        bool
 	healthAddr, metricsAddr     string
 	stopTimeout                 time.Duration
+	compress                    bool
 	cachedWaits                 int
 	log                         daemon.Log
 }
@@ -82,6 +83,7 @@ func (c *config) define(flags *pflag.FlagSet) {
 	flags.StringVar(&c.healthAddr, "health-addr", "", "`host:port` of GET /healthz: 200 while it works, 503 before and after (default off)")
 	flags.StringVar(&c.metricsAddr, "metrics-addr", "", "`host:port` of GET /metrics for Prometheus (default off)")
 	flags.DurationVar(&c.stopTimeout, "stop-timeout", jobwait.DefaultStopTimeout, "how long a request in flight may go on after a signal; longer than the request_timeout_seconds of your specs")
+	flags.BoolVar(&c.compress, "compress", false, "compress messages to Temporal with gzip; for a server that is far away, at about a tenth of the worker's CPU")
 	flags.IntVar(&c.cachedWaits, "cached-waits", defaultCachedWaits, "`number` of waits kept in memory between their steps, about 55 KB each; one that is not kept costs a replay with each step")
 	c.log.Define(flags)
 }
