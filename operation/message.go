@@ -14,37 +14,58 @@ import (
 // Message is what a person reads who has to decide, or who is told how a wait ended. It holds no secret: everything in
 // it comes from the typed briefing (R38).
 func Message(b wire.Briefing) string {
-	var text strings.Builder
-	line := func(format string, args ...any) { text.WriteString(oneLine(fmt.Sprintf(format, args...)) + "\n") }
-	line("%s", Headline(b))
-	if b.Decided != nil {
-		decidedLines(line, b)
-	}
-	line("operation: %s", b.OperationID)
-	if b.Submission != nil {
-		submissionLines(line, b)
-	} else {
-		line("job: %s at %s, account %s", b.ProviderJobID, b.Provider, b.Account)
-		line("last state: %s", stateText(b.RawState, b.Category))
-		line("waited: %s since %s, %s", Span(b.At.Sub(b.OpenedAt)), timestamp(b.OpenedAt), deadlinesText(b.Limits))
-		line("status requests: %d of %d (answers: %s)", b.Counters.StatusRequestsUsed, b.Limits.MaxStatusRequests, answersText(b.Answers))
-	}
-	line("last answer: %s", lastAnswerText(b))
-	if b.ProviderError.Code != "" || b.ProviderError.Message != "" {
-		line("provider's error: %s", strings.TrimSpace(b.ProviderError.Code+" "+b.ProviderError.Message))
-	}
-	if b.ConsoleURL != "" {
-		line("look at the provider: %s", b.ConsoleURL)
-	}
-	if b.Proposal != nil {
-		line("asked for: %s", askedFor(b.Proposal.Request))
-		line("asked by: %s", b.Proposal.Request.RequestedBy)
-		line("expected effect: %s", b.Proposal.Request.ExpectedEffect)
+	text := []string{Headline(b)}
+	for _, line := range messageLines(b) {
+		text = append(text, line.Name+": "+line.Text)
 	}
 	if open := asked(b); open != nil {
-		questionLines(line, b, *open)
+		text = append(text, askText(b, *open))
+		for _, option := range WithTexts(b) {
+			text = append(text, oneLine(fmt.Sprintf("  %s: %s", option.Kind, option.Text)))
+		}
 	}
-	return strings.TrimSuffix(text.String(), "\n")
+	return strings.Join(text, "\n")
+}
+
+// facts are the lines of a message. Each is one line, whoever is quoted.
+type facts []wire.MessageLine
+
+func (f *facts) add(name, format string, args ...any) {
+	*f = append(*f, wire.MessageLine{Name: name, Text: oneLine(fmt.Sprintf(format, args...))})
+}
+
+// messageLines are what a message says between its headline and its options.
+func messageLines(b wire.Briefing) []wire.MessageLine {
+	var f facts
+	if b.Decided != nil {
+		f.decided(b)
+	}
+	f.add("operation", "%s", b.OperationID)
+	if b.Submission != nil {
+		f.submission(b)
+	} else {
+		f.add("job", "%s at %s, account %s", b.ProviderJobID, b.Provider, b.Account)
+		f.add("last state", "%s", stateText(b.RawState, b.Category))
+		f.add("waited", "%s since %s, %s", Span(b.At.Sub(b.OpenedAt)), timestamp(b.OpenedAt), deadlinesText(b.Limits))
+		f.add("status requests", "%d of %d (answers: %s)", b.Counters.StatusRequestsUsed, b.Limits.MaxStatusRequests, answersText(b.Answers))
+	}
+	f.add("last answer", "%s", lastAnswerText(b))
+	if b.ProviderError.Code != "" || b.ProviderError.Message != "" {
+		f.add("provider's error", "%s", strings.TrimSpace(b.ProviderError.Code+" "+b.ProviderError.Message))
+	}
+	if b.ConsoleURL != "" {
+		f.add("look at the provider", "%s", b.ConsoleURL)
+		f[len(f)-1].Link = true
+	}
+	if b.Proposal != nil {
+		f.add("asked for", "%s", askedFor(b.Proposal.Request))
+		f.add("asked by", "%s", b.Proposal.Request.RequestedBy)
+		f.add("expected effect", "%s", b.Proposal.Request.ExpectedEffect)
+	}
+	if open := asked(b); open != nil {
+		f.add("check", "%s", whatToCheck(b, *open))
+	}
+	return f
 }
 
 // asked is the question of a briefing, or nil.
@@ -59,7 +80,8 @@ func asked(b wire.Briefing) *wire.Escalation {
 	}
 }
 
-func questionLines(line func(string, ...any), b wire.Briefing, open wire.Escalation) {
+// askText asks for the answer.
+func askText(b wire.Briefing, open wire.Escalation) string {
 	silence := "closes undecided"
 	if open.Kind == wire.EscalationProposal {
 		silence = "lapses, and the deadline holds"
@@ -68,11 +90,7 @@ func questionLines(line func(string, ...any), b wire.Briefing, open wire.Escalat
 	if b.Signed {
 		answer = "answer, signed by a trusted key,"
 	}
-	line("check: %s", whatToCheck(b, open))
-	line("%s %s before %s, else it %s; options:", answer, open.ID, timestamp(open.WindowEndsAt), silence)
-	for _, option := range WithTexts(b) {
-		line("  %s: %s", option.Kind, option.Text)
-	}
+	return oneLine(fmt.Sprintf("%s %s before %s, else it %s; options:", answer, open.ID, timestamp(open.WindowEndsAt), silence))
 }
 
 // Headline is the first line of Message: where the wait stands, or what was decided. It is one line, whoever is quoted.
@@ -237,7 +255,8 @@ func whatToCheck(b wire.Briefing, open wire.Escalation) string {
 	}
 }
 
-// WithTexts are the frozen options of a briefing's escalation or proposal, each with its cost and effect in words.
+// WithTexts are the frozen options of a briefing's escalation or proposal, each with its cost and effect in words and whether
+// that may destroy something.
 func WithTexts(b wire.Briefing) []wire.Option {
 	open := asked(b)
 	if open == nil {
@@ -246,6 +265,7 @@ func WithTexts(b wire.Briefing) []wire.Option {
 	options := slices.Clone(open.Options)
 	for i := range options {
 		options[i].Text = optionText(b, options[i])
+		options[i].Destructive = options[i].Kind == wire.DecisionCancel && b.Cancel != nil && b.Cancel.Destructive
 	}
 	return options
 }

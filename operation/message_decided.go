@@ -9,15 +9,15 @@ import (
 // maxToldComment is how much of a comment is told, in bytes; all of it stands in the audit.
 const maxToldComment = 1000
 
-// decidedLines say who decided what, why, and what holds from then on.
-func decidedLines(line func(string, ...any), b wire.Briefing) {
+// decided say who decided what, why, and what holds from then on.
+func (f *facts) decided(b wire.Briefing) {
 	d := b.Decided.Decision
-	line("comment: %s", shortened(d.Comment, maxToldComment))
+	f.add("comment", "%s", shortened(d.Comment, maxToldComment))
 	if d.EscalationID != "" {
-		line("answered: %s, %s", d.EscalationID, reasonText(b.Decided.Reason, b.Decided.Detail))
+		f.add("answered", "%s, %s", d.EscalationID, reasonText(b.Decided.Reason, b.Decided.Detail))
 	}
-	line("decided at: %s, decision %s", timestamp(b.Decided.At), d.DecisionID)
-	line("effect: %s", effectText(b))
+	f.add("decided at", "%s, decision %s", timestamp(b.Decided.At), d.DecisionID)
+	f.add("effect", "%s", effectText(b))
 }
 
 func shortened(text string, limit int) string {

@@ -8,22 +8,22 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// submissionLines say of a submission what the lines about a job say of a wait.
-func submissionLines(line func(string, ...any), b wire.Briefing) {
+// submission says of a submission what the lines about a job say of a wait.
+func (f *facts) submission(b wire.Briefing) {
 	s := b.Submission
 	job := "none known"
 	if s.ProviderJobID != "" {
 		job = s.ProviderJobID
 	}
-	line("submission: generation %d to %s, account %s; job: %s", s.Generation, b.Provider, b.Account, job)
-	line("request: %s, idempotency %s", s.Fingerprint, keyText(s))
+	f.add("submission", "generation %d to %s, account %s; job: %s", s.Generation, b.Provider, b.Account, job)
+	f.add("request", "%s, idempotency %s", s.Fingerprint, keyText(s))
 	if s.WaitWorkflowID != "" {
-		line("waited for by: %s", s.WaitWorkflowID)
+		f.add("waited for by", "%s", s.WaitWorkflowID)
 	}
-	line("since: %s, %s ago, submit by %s", timestamp(b.OpenedAt), Span(b.At.Sub(b.OpenedAt)), deadlinesText(b.Limits))
-	line("requests to submit: %d of %d (answers: %s)", b.Counters.StatusRequestsUsed, b.Limits.MaxStatusRequests, answersText(b.Answers))
+	f.add("since", "%s, %s ago, submit by %s", timestamp(b.OpenedAt), Span(b.At.Sub(b.OpenedAt)), deadlinesText(b.Limits))
+	f.add("requests to submit", "%d of %d (answers: %s)", b.Counters.StatusRequestsUsed, b.Limits.MaxStatusRequests, answersText(b.Answers))
 	for _, earlier := range s.Before {
-		line("before: generation %d, job %s, %s, replaced by %s", earlier.Generation, orElse(earlier.ProviderJobID, "unknown"), earlier.Reason, earlier.DecidedBy)
+		f.add("before", "generation %d, job %s, %s, replaced by %s", earlier.Generation, orElse(earlier.ProviderJobID, "unknown"), earlier.Reason, earlier.DecidedBy)
 	}
 }
 

@@ -32,10 +32,27 @@ func TestMessages(t *testing.T) {
 		for _, kind := range c.offers {
 			require.Contains(t, message, "\n  "+string(kind)+": ", c.name())
 		}
+		requireParts(t, *op.EscalationView(now.Add(90 * time.Second)), table.ConsoleURL)
 		require.NotContains(t, strings.ToLower(message), "continue?")
 		require.NotContains(t, message, "SECRETSIG", "R14: result references stand in the record and the outcome alone")
 	}
 	golden(t, "messages.golden", out.String())
+}
+
+// requireParts wants the parts of a question to make up its message, and to say what its words say.
+func requireParts(t *testing.T, open wire.EscalationView, console string) {
+	t.Helper()
+	text := []string{open.Headline}
+	for _, line := range open.Lines {
+		require.Equal(t, line.Text == console, line.Link, line.Name)
+		text = append(text, line.Name+": "+line.Text)
+	}
+	text = append(text, open.Ask)
+	for _, option := range open.Options {
+		require.Equal(t, option.Kind == wire.DecisionCancel, option.Destructive, option.Kind)
+		text = append(text, fmt.Sprintf("  %s: %s", option.Kind, option.Text))
+	}
+	require.Equal(t, open.Message, strings.Join(text, "\n"))
 }
 
 // TestEveryReasonSaysWhatToCheck: no two reasons a person may be asked about give the same advice (R38).

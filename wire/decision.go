@@ -101,4 +101,6 @@ type Option struct {
 	MaxRateLimited       int          `json:"max_rate_limited"`
 	// Text is the option's cost and effect in words. It is rendered when somebody looks and never stored.
 	Text string `json:"text,omitempty"`
+	// Destructive says that the answer may destroy a result at the provider. Like Text it is never stored.
+	Destructive bool `json:"destructive,omitempty"`
 }

@@ -34,10 +34,27 @@ type EscalationView struct {
 	Detail       string         `json:"detail"`
 	OpenedAt     time.Time      `json:"opened_at"`
 	WindowEndsAt time.Time      `json:"window_ends_at"`
-	Message      string         `json:"message"`
-	Options      []Option       `json:"options"`
+	// Message is all of it in words, as people get it: Headline, Lines, Ask and the options.
+	Message string `json:"message"`
+	// Headline says in one line that the wait has stopped, or who asks for more. Empty from a worker of before this field, as
+	// are Lines and Ask.
+	Headline string `json:"headline,omitempty"`
+	// Lines are the facts to decide by.
+	Lines []MessageLine `json:"lines,omitempty"`
+	// Ask says by which id and until when to answer, and what comes of silence.
+	Ask     string   `json:"ask,omitempty"`
+	Options []Option `json:"options"`
 	// Request is what a proposal asks for. Null with a stop.
 	Request *ExtensionRequest `json:"request,omitempty"`
+}
+
+// MessageLine is one fact of a message in words: "status requests", "3 of 12". The words change with releases.
+type MessageLine struct {
+	// Name is what the fact is about.
+	Name string `json:"name"`
+	Text string `json:"text"`
+	// Link says that the text is an address from the state table: where to look at the job at its provider.
+	Link bool `json:"link,omitempty"`
 }
 
 // AuditView answers QueryAudit: the entries of this run.

@@ -92,7 +92,7 @@ func (d *dialogue) run(ctx context.Context) error {
 	if err := d.look(ctx); err != nil {
 		return err
 	}
-	d.app.message(withoutOptions(d.open.Message))
+	d.app.message(withoutOptions(d.open))
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	d.moot = d.watch(watching)
@@ -115,13 +115,17 @@ func (d *dialogue) run(ctx context.Context) error {
 	}
 }
 
-// withoutOptions leaves out the lines at the end of a message that are numbered below it.
-func withoutOptions(message string) string {
-	lines := strings.Split(strings.TrimRight(message, "\n"), "\n")
-	for len(lines) > 1 && strings.HasPrefix(lines[len(lines)-1], "  ") {
-		lines = lines[:len(lines)-1]
+// withoutOptions is the message of a question whose options are numbered below it. That of a worker that does not tell its parts
+// is given whole.
+func withoutOptions(open wire.EscalationView) string {
+	if len(open.Lines) == 0 {
+		return open.Message
 	}
-	return strings.Join(lines, "\n")
+	text := []string{open.Headline}
+	for _, line := range open.Lines {
+		text = append(text, line.Name+": "+line.Text)
+	}
+	return strings.Join(append(text, open.Ask), "\n")
 }
 
 // look asks the wait for its open question.

@@ -26,3 +26,12 @@ comment: found it`, costs)
 		require.Contains(t, costs, `credential: "second"`)
 	}
 }
+
+// The options stand once, numbered, below the message of a worker that tells its parts.
+func TestMessageWithoutOptions(t *testing.T) {
+	t.Parallel()
+	open := wire.EscalationView{Message: "stopped\ncheck: why?\nanswer; options:\n  close: end it"}
+	require.Equal(t, open.Message, withoutOptions(open))
+	open.Headline, open.Lines, open.Ask = "stopped", []wire.MessageLine{{Name: "check", Text: "why?"}}, "answer; options:"
+	require.Equal(t, "stopped\ncheck: why?\nanswer; options:", withoutOptions(open))
+}

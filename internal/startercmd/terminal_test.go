@@ -86,10 +86,3 @@ func TestSpanTyped(t *testing.T) {
 		require.False(t, ok, text)
 	}
 }
-
-func TestWithoutOptions(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, "stopped\nanswer x; options:", withoutOptions("stopped\nanswer x; options:\n  extend: more\n  close: stop\n"))
-	require.Equal(t, "asked", withoutOptions("asked"))
-	require.Equal(t, "  ", withoutOptions("  \n  a"))
-}

@@ -113,7 +113,7 @@ func (s *Server) questions(who access.Person, found seen, said reply, now time.T
 func (s *Server) question(who access.Person, found seen, open wire.EscalationView, said reply, now time.Time) question {
 	q := question{
 		ID: open.ID, Proposal: open.Kind == wire.EscalationProposal, Reason: open.Reason, Detail: open.Detail, Headline: reasonText(open.Reason),
-		OpenedAt: open.OpenedAt, AnswerBy: open.WindowEndsAt, Lines: messageLines(open.Message, open.ID), Comment: said.draft.comment, Wrong: said.field,
+		OpenedAt: open.OpenedAt, AnswerBy: open.WindowEndsAt, Lines: messageLines(open), Comment: said.draft.comment, Wrong: said.field,
 	}
 	q.Unsigned = found.view.Signing != nil && s.options.Sign == nil
 	if open.Request != nil {
@@ -141,35 +141,22 @@ func rawState(view wire.OperationView) string {
 	return view.LastObservation.Job.RawState
 }
 
-// messageLines takes the message of a question apart. Its headline stands above, and its options are in the form. Lines are told
-// apart by what they begin with: the rest of a line may be the words of a provider or of a caller.
-func messageLines(message, id string) []messageLine {
+// messageLines are the facts of a question. Those of a worker that does not tell them one by one are its message as it is.
+func messageLines(open wire.EscalationView) []messageLine {
 	var out []messageLine
-	lines := strings.Split(message, "\n")
-	for _, line := range lines[1:] {
-		if asksFor(line, id) {
-			break
-		}
-		name, text, ok := strings.Cut(line, ": ")
-		if !ok {
-			name, text = "", line
-		}
-		view := messageLine{Name: name, Text: text}
-		if name == lineConsole {
-			view.Link = safeLink(text)
+	for _, line := range open.Lines {
+		view := messageLine{Name: line.Name, Text: line.Text}
+		if line.Link {
+			view.Link = safeLink(line.Text)
 		}
 		out = append(out, view)
 	}
+	if len(open.Lines) == 0 {
+		for line := range strings.Lines(open.Message) {
+			out = append(out, messageLine{Text: line})
+		}
+	}
 	return out
-}
-
-// lineConsole is the line whose address comes from the state table.
-const lineConsole = "look at the provider"
-
-// asksFor is the line that asks for the answer, after which the options stand. Other lines have a name before their text.
-func asksFor(line, id string) bool {
-	ask, _, ok := strings.Cut(line, " "+id+" before ")
-	return ok && (ask == "answer" || ask == "answer, signed by a trusted key,")
 }
 
 // safeLink is a text that is an address of the web as a whole, and leads nowhere else.
@@ -186,7 +173,7 @@ func optionOf(option wire.Option, view wire.OperationView, open wire.EscalationV
 	d, usual := said.draft, waits.SuggestGrant(view, open, option, now)
 	o := optionView{
 		Kind: option.Kind, Title: kindText(option.Kind), Text: capital(option.Text), Chosen: d.kind == option.Kind,
-		Danger: strings.Contains(option.Text, "DESTROYS") || option.Kind == wire.DecisionResubmit,
+		Danger: option.Destructive || option.Kind == wire.DecisionResubmit,
 	}
 	if option.Kind == wire.DecisionUseCredential {
 		o.Fields = append(o.Fields, fieldView{
