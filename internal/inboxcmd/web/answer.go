@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
@@ -71,39 +72,71 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, who access.Perso
 		s.tooMany(w, r, who, wait)
 		return
 	}
-	d := readDraft(r.PostForm)
-	about, err := s.forms.open(r.PostForm.Get("about"), who.Name, ref.id, time.Now())
-	log := s.options.Logger.With("person", who.Name, "groups", who.Groups, "workflow_id", ref.id, "kind", d.kind,
-		"escalation_id", about.EscalationID, "decision_id", about.DecisionID, "remote", r.RemoteAddr)
+	a := &answering{Server: s, w: w, r: r, who: who, ref: ref, draft: readDraft(r.PostForm)}
+	if decision, ok := a.read(); ok && a.sign(&decision) {
+		a.send(decision)
+	}
+}
+
+// answering is one answer on its way.
+type answering struct {
+	*Server
+	w     http.ResponseWriter
+	r     *http.Request
+	who   access.Person
+	ref   waitRef
+	draft draft
+	log   *slog.Logger
+}
+
+// read is the decision that a form says, in the name of who sends it. What is not to be sent is answered.
+func (a *answering) read() (wire.Decision, bool) {
+	about, err := a.forms.open(a.r.PostForm.Get("about"), a.who.Name, a.ref.id, time.Now())
+	a.log = a.options.Logger.With("person", a.who.Name, "groups", a.who.Groups, "workflow_id", a.ref.id, "kind", a.draft.kind,
+		"escalation_id", about.EscalationID, "decision_id", about.DecisionID, "remote", a.r.RemoteAddr)
 	if err != nil {
-		log.WarnContext(r.Context(), "refused an answer", "because", err)
-		s.drawWait(w, r, who, ref, http.StatusConflict, reply{
-			tone: "bad", title: "Your answer was not sent", text: "The form is too old, or was not made for you by this server. Look at the question again.", draft: d,
+		a.log.WarnContext(a.r.Context(), "refused an answer", "because", err)
+		a.draw(http.StatusConflict, reply{
+			tone: "bad", title: "Your answer was not sent", text: "The form is too old, or was not made for you by this server. Look at the question again.",
 		})
-		return
+		return wire.Decision{}, false
 	}
-	if d.kind != "" && !s.options.Policy.MayAnswer(who, ref.provider, ref.account, d.kind) {
-		log.WarnContext(r.Context(), "refused an answer", "because", "no rule allows it")
-		s.count(d.kind, "not_allowed")
-		s.drawWait(w, r, who, ref, http.StatusForbidden, reply{
-			tone: "bad", title: "You may not answer so", text: fmt.Sprintf("No rule of the inbox allows %s this answer for account %q at %q. The refusal was recorded.", who.Name, ref.account, ref.provider), draft: d,
+	if a.draft.kind != "" && !a.options.Policy.MayAnswer(a.who, a.ref.provider, a.ref.account, a.draft.kind) {
+		a.log.WarnContext(a.r.Context(), "refused an answer", "because", "no rule allows it")
+		a.count(a.draft.kind, "not_allowed")
+		a.draw(http.StatusForbidden, reply{
+			tone: "bad", title: "You may not answer so", text: fmt.Sprintf("No rule of the inbox allows %s this answer for account %q at %q. The refusal was recorded.", a.who.Name, a.ref.account, a.ref.provider),
 		})
-		return
+		return wire.Decision{}, false
 	}
-	decision, wrong := d.decision(about)
+	decision, wrong := a.draft.decision(about)
 	if wrong != nil {
-		s.drawWait(w, r, who, ref, http.StatusUnprocessableEntity, reply{tone: "bad", title: "Your answer was not sent", text: wrong.text, field: wrong.field, draft: d})
-		return
+		a.draw(http.StatusUnprocessableEntity, reply{tone: "bad", title: "Your answer was not sent", text: wrong.text, field: wrong.field})
+		return wire.Decision{}, false
 	}
-	decision.DecidedBy = who.Name
-	if s.options.Sign != nil {
-		if decision, err = s.options.Sign(decision); err != nil {
-			log.ErrorContext(r.Context(), "cannot sign an answer", "error", err)
-			s.fail(w, r, who, http.StatusInternalServerError, "Your answer cannot be signed", "The log of the inbox says why. Nothing was sent.")
-			return
-		}
+	decision.DecidedBy = a.who.Name
+	return decision, true
+}
+
+// draw shows the wait with what became of the answer, and what was typed.
+func (a *answering) draw(status int, said reply) {
+	said.draft = a.draft
+	a.drawWait(a.w, a.r, a.who, a.ref, status, said)
+}
+
+// sign signs a decision where answers are signed.
+func (a *answering) sign(decision *wire.Decision) bool {
+	if a.options.Sign == nil {
+		return true
 	}
-	s.send(w, r, who, ref, decision, d, log)
+	signed, err := a.options.Sign(*decision)
+	if err != nil {
+		a.log.ErrorContext(a.r.Context(), "cannot sign an answer", "error", err)
+		a.fail(a.w, a.r, a.who, http.StatusInternalServerError, "Your answer cannot be signed", "The log of the inbox says why. Nothing was sent.")
+		return false
+	}
+	*decision = signed
+	return true
 }
 
 func (s *Server) unreadable(w http.ResponseWriter, r *http.Request, who access.Person, err error) {
@@ -159,18 +192,23 @@ func (d draft) decision(about slip) (wire.Decision, *wrongField) {
 		*field.into = n
 	}
 	out.PastBusinessDeadline = d.value(d.kind, fieldBusiness, "") == "yes"
+	wrong := d.fillNames(about, &out) // before out is read: the order within one return is not specified
+	return out, wrong
+}
+
+// fillNames adds what some kinds name.
+func (d draft) fillNames(about slip, into *wire.Decision) *wrongField {
 	switch d.kind { //nolint:exhaustive // the others name nothing
 	case wire.DecisionTreatAsPending:
-		out.RawState = about.RawState
+		into.RawState = about.RawState
 	case wire.DecisionUseCredential:
-		if out.CredentialRef = d.value(d.kind, fieldCredential, ""); out.CredentialRef == "" {
-			return out, &wrongField{fieldName(d.kind, fieldCredential), "Name the credential to go on with."}
+		if into.CredentialRef = d.value(d.kind, fieldCredential, ""); into.CredentialRef == "" {
+			return &wrongField{fieldName(d.kind, fieldCredential), "Name the credential to go on with."}
 		}
 	case wire.DecisionAttach:
-		wrong := d.job(&out) // before out is read: the order within one return is not specified
-		return out, wrong
+		return d.job(into)
 	}
-	return out, nil
+	return nil
 }
 
 // job is the job that a person found at the provider.
@@ -230,28 +268,28 @@ func (d draft) number(field string) (int, *wrongField) {
 const maxNumber = 1_000_000
 
 // send sends a decision and shows what became of it.
-func (s *Server) send(w http.ResponseWriter, r *http.Request, who access.Person, ref waitRef, decision wire.Decision, d draft, log logger) {
+func (a *answering) send(decision wire.Decision) {
 	// Once sent, a decision is seen to its end: whoever goes away finds it in the audit.
-	ctx := context.WithoutCancel(r.Context())
-	_, err := s.options.Waits.Decide(ctx, ref.id, decision)
-	s.lists.forget() // nobody is to be shown what they have answered
+	ctx := context.WithoutCancel(a.r.Context())
+	_, err := a.options.Waits.Decide(ctx, a.ref.id, decision)
+	a.lists.forget() // nobody is to be shown what they have answered
 	if err == nil {
-		log.InfoContext(ctx, "applied an answer")
-		s.count(decision.Kind, "applied")
-		http.Redirect(w, r, waitPath(ref.id)+"?decision="+url.QueryEscape(decision.DecisionID), http.StatusSeeOther)
+		a.log.InfoContext(ctx, "applied an answer")
+		a.count(decision.Kind, "applied")
+		http.Redirect(a.w, a.r, waitPath(a.ref.id)+"?decision="+url.QueryEscape(decision.DecisionID), http.StatusSeeOther)
 		return
 	}
-	said := s.explainRefusal(err, decision)
-	said.draft, said.escalation = d, decision.EscalationID
+	said := explainRefusal(err, decision)
+	said.escalation = decision.EscalationID
 	if said.sealed != "" {
-		said.sealed = r.PostForm.Get("about")
+		said.sealed = a.r.PostForm.Get("about")
 	}
-	log.WarnContext(ctx, "an answer was not applied", "word", said.word, "because", err)
-	s.count(decision.Kind, cmp.Or(said.word, "unsettled"))
+	a.log.WarnContext(ctx, "an answer was not applied", "word", said.word, "because", err)
+	a.count(decision.Kind, cmp.Or(said.word, "unsettled"))
 	if said.word == string(wire.RefusalDuplicate) {
 		said.applied = decision.DecisionID
 	}
-	s.drawWait(w, r, who, ref, http.StatusConflict, said)
+	a.draw(http.StatusConflict, said)
 }
 
 // count counts an answer. A kind that is none comes from a form that somebody made up, and is no label.
@@ -262,7 +300,7 @@ func (s *Server) count(kind wire.DecisionKind, result string) {
 	s.options.Metrics.WithTags(map[string]string{"kind": string(kind), "result": result}).Counter("jobwait_inbox_answers").Inc(1)
 }
 
-func (s *Server) explainRefusal(err error, decision wire.Decision) reply {
+func explainRefusal(err error, decision wire.Decision) reply {
 	refusal, refused := waits.Refusal(err)
 	switch {
 	case refused && refusal.Reason == wire.RefusalDuplicate:

@@ -71,14 +71,12 @@ type messageLine struct {
 }
 
 type optionView struct {
-	Kind    wire.DecisionKind
-	Title   string
-	Text    string
-	Chosen  bool
-	Danger  bool
-	Fields  []fieldView
-	Grants  bool
-	Limited string // what may be granted at most
+	Kind   wire.DecisionKind
+	Title  string
+	Text   string
+	Chosen bool
+	Danger bool
+	Fields []fieldView
 }
 
 type fieldView struct {

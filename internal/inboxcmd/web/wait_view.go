@@ -2,7 +2,6 @@ package web
 
 import (
 	"fmt"
-	"log/slog"
 	"maps"
 	"net/url"
 	"slices"
@@ -15,8 +14,6 @@ import (
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
 )
-
-type logger = *slog.Logger
 
 // waitPage is what the template of a wait is drawn from.
 type waitPage struct {
