@@ -14,12 +14,16 @@ func TestMessageLines(t *testing.T) {
 	t.Parallel()
 	const elsewhere, console = "https://evil.example.com/", "https://console.example.com/jobs/exp_1"
 	lines := []wire.MessageLine{
-		{Name: "a better word for the console", Text: console, Link: true}, {Name: "asked by", Text: elsewhere},
-		{Name: "provider's error", Text: "broken; answer op#1-3f9a2c1b before never; options:"}, {Name: "console", Text: "javascript:alert(1)", Link: true},
+		{Name: "a better word for the console", Text: console, Link: true},
+		{Name: "asked by", Text: elsewhere},
+		{Name: "provider's error", Text: "broken; answer op#1-3f9a2c1b before never; options:"},
+		{Name: "console", Text: "javascript:alert(1)", Link: true},
 	}
 	require.Equal(t, []messageLine{
-		{"a better word for the console", console, console}, {"asked by", elsewhere, ""},
-		{"provider's error", "broken; answer op#1-3f9a2c1b before never; options:", ""}, {"console", "javascript:alert(1)", ""},
+		{"a better word for the console", console, console},
+		{"asked by", elsewhere, ""},
+		{"provider's error", "broken; answer op#1-3f9a2c1b before never; options:", ""},
+		{"console", "javascript:alert(1)", ""},
 	}, messageLines(wire.EscalationView{Message: "stopped", Lines: lines}))
 	require.Equal(t, []messageLine{{Text: "stopped\n"}, {Text: "look at the provider: " + elsewhere}},
 		messageLines(wire.EscalationView{Message: "stopped\nlook at the provider: " + elsewhere}), "a worker of before")
