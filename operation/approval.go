@@ -44,6 +44,14 @@ func (o *Operation) approveConfirmation(requests int) {
 	}
 }
 
+// endConfirming takes back what approveConfirmation let out and was not needed: the answer to the next question says nothing of
+// these requests.
+func (o *Operation) endConfirming() {
+	if o.rec.Prepared.ConfirmingEndsAtStop && o.rec.Cancel != "" {
+		o.rec.ApprovedThrough = min(o.rec.ApprovedThrough, o.rec.Counters.StatusRequestsUsed)
+	}
+}
+
 // useCredential goes on with the credential of that name. What was approved for another does not hold for it; its rule is
 // known to the worker alone, which says so before it is used.
 func (o *Operation) useCredential(ref string) {

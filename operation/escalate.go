@@ -62,6 +62,7 @@ func joinWords(a, b string) string {
 
 // escalate opens a question. Its window runs from here, whatever becomes of the message (R37).
 func (o *Operation) escalate(now time.Time, reason wire.Reason, detail string, options []wire.Option) {
+	o.endConfirming()
 	if o.rec.Cancel == wire.CancelWanted {
 		o.rec.Cancel = "" // the job ended before the cancel was sent: whether to send it is a new question
 	}

@@ -260,6 +260,7 @@ func snapshot(spec wire.Spec, known Knowledge) (wire.Prepared, error) {
 		ReminderSeconds:       *spec.Escalation.ReminderSeconds,
 		Grants:                capGrants(standardGrants(), known.Policy.Grants),
 		Table:                 known.Table,
+		ConfirmingEndsAtStop:  true,
 		TellDecisions:         known.TellDecisions,
 	}, nil
 }

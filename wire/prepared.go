@@ -38,6 +38,9 @@ type Prepared struct {
 	Table  TableFacts  `json:"table"`
 	// Approval is the rule of the spec's credential at the start. Empty: a wait from before there were rules, which has none.
 	Approval ApprovalRule `json:"approval,omitempty"`
+	// ConfirmingEndsAtStop says that the requests which a decision to cancel lets out, to see it confirmed, need approval like all
+	// others once the wait has stopped again. A wait that was prepared before this was known sends the rest of them without.
+	ConfirmingEndsAtStop bool `json:"confirming_ends_at_stop,omitempty"`
 	// DecisionKeys are the keys of which one must have signed a decision, as the worker had them at the start. Empty:
 	// decisions need no signature.
 	DecisionKeys []DecisionKey `json:"decision_keys,omitempty"`
