@@ -25,7 +25,7 @@ func Mutants() []Mutant {
 	return []Mutant{
 		{
 			Name: "deadline taken five seconds too late", Rule: check.RuleDeadline,
-			Edits: []Edit{{"operation/operation.go", "return limits.DeadlineAt, wire.ReasonDeadlineExceeded", "return limits.DeadlineAt.Add(5 * time.Second), wire.ReasonDeadlineExceeded"}},
+			Edits: []Edit{{"operation/operation.go", "at, reason := limits.DeadlineAt, wire.ReasonDeadlineExceeded", "at, reason := limits.DeadlineAt.Add(5*time.Second), wire.ReasonDeadlineExceeded"}},
 		},
 		{
 			Name: "request budget off by one", Rule: check.RuleBudget,
@@ -75,7 +75,7 @@ func Mutants() []Mutant {
 		{
 			Name: "a submission without a key repeated by Temporal", Rule: check.RuleSubmission,
 			Edits: []Edit{
-				{"activities/submit.go", "return a.submit(ctx, request, ready, s), nil", `result := a.submit(ctx, request, ready, s)
+				{"activities/submit.go", "return a.submit(ctx, request, ready, visit), nil", `result := a.submit(ctx, request, ready, visit)
 	if result.Verdict == wire.SubmitAmbiguous {
 		return result, fmt.Errorf("once more")
 	}
