@@ -60,7 +60,7 @@ func newSubmittingAt(t *testing.T, at *bed.Bed, provider string, script waittest
 			Body: []byte(`{"report": "2026-11", "rows": 9007199254740993}`),
 			Wait: wire.SubmitWait{
 				DeadlineAt: time.Now().Add(10 * time.Minute), MaxStatusRequests: 12, MaxTransportFailures: 3,
-				Schedule: wire.Schedule{BaseDelaySeconds: &one, MaxDelaySeconds: &one, RequestTimeoutSeconds: new(2)},
+				Schedule: wire.Schedule{BaseDelaySeconds: &one, MaxDelaySeconds: &one, RequestTimeoutSeconds: new(10)},
 			},
 		},
 	}
