@@ -302,6 +302,8 @@ func schemaRules() map[string]members {
 		"submit.idempotency":                   oneWordOf(append(keyed, "none", "unknown")...),
 		"submit.name":                          filledIn,
 		"submit.max_length":                    within(0, maxKeyLength),
+		"submit.valid":                         {required("seconds", "source")},
+		"submit.valid.seconds":                 within(1, 10*year),
 		"submit.request":                       {required("method", "url", "source")},
 		"submit.request.method":                oneWordOf(submitMethods...),
 		"submit.request.url":                   submittedURL,
