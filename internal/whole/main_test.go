@@ -20,7 +20,7 @@ import (
 )
 
 // The tests wait for timers most of their time: many of them lie on one bed at once, whatever the number of processors.
-const sideBySide = "24"
+const sideBySide = "14"
 
 // shared is the bed that most tests lie on; each has jobs of its own in it.
 var shared *bed.Bed
