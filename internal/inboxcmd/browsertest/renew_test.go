@@ -3,7 +3,6 @@ package browsertest_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -21,7 +20,12 @@ func TestRenewalIsTriedAgain(t *testing.T) {
 	evaluate[bool](ana, `(() => {
 		const real = window.fetch;
 		window.down = true;
-		window.fetch = (...args) => window.down ? Promise.resolve(new Response("", {status: 503})) : real(...args);
+		window.tries = 0;
+		window.fetch = (...args) => {
+			if (!window.down) return real(...args);
+			window.tries++;
+			return Promise.resolve(new Response("", {status: 503}));
+		};
 		return true;
 	})()`)
 	inboxtest.Asked(t, shared, "renewed", waittest.Script(waittest.State("archiving")), inAccount("renewed"))
@@ -29,7 +33,7 @@ func TestRenewalIsTriedAgain(t *testing.T) {
 		ben.open(inbox.URL)
 		return strings.Contains(ben.text(), "op-renewed The job is in a state that nobody listed")
 	}, inboxtest.Longest, inboxtest.Pause)
-	time.Sleep(6 * time.Second) // nothing changes any more, and the page has heard of the last change
+	require.Eventually(t, func() bool { return evaluate[int](ana, "window.tries") >= 3 }, inboxtest.Longest, inboxtest.Pause)
 	require.NotContains(t, ana.text(), "op-renewed")
 	evaluate[int](ana, "window.down = 0")
 	ana.until("op-renewed The job is in a state that nobody listed")
