@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	workflowpb "go.temporal.io/api/workflow/v1"
 
-	"github.com/jobwait/jobwait/internal/inboxcmd/listing"
+	"github.com/jobwait/jobwait/internal/listing"
 	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/wire"
 )

@@ -16,7 +16,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/mocks"
 
-	"github.com/jobwait/jobwait/internal/inboxcmd/listing"
+	"github.com/jobwait/jobwait/internal/listing"
 	"github.com/jobwait/jobwait/wire"
 )
 

@@ -13,7 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/jobwait/jobwait/internal/inboxcmd/listing"
+	"github.com/jobwait/jobwait/internal/listing"
 	"github.com/jobwait/jobwait/internal/plain"
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"

@@ -8,7 +8,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 
 	"github.com/jobwait/jobwait/internal/inboxcmd/access"
-	"github.com/jobwait/jobwait/internal/inboxcmd/listing"
+	"github.com/jobwait/jobwait/internal/listing"
 	"github.com/jobwait/jobwait/wire"
 )
 

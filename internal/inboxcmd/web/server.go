@@ -17,7 +17,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/jobwait/jobwait/internal/inboxcmd/access"
-	"github.com/jobwait/jobwait/internal/inboxcmd/listing"
+	"github.com/jobwait/jobwait/internal/listing"
 	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/wire"
 )

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/jobwait/jobwait/internal/inboxcmd/access"
-	"github.com/jobwait/jobwait/internal/inboxcmd/listing"
+	"github.com/jobwait/jobwait/internal/listing"
 	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/wire"
 )
