@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -115,8 +116,11 @@ func (a *Activities) carry(ctx context.Context, request wire.FetchRequest) (carr
 	defer beat(ctx, progressEvery, func() { activity.RecordHeartbeat(ctx, wire.FetchProgress{Bytes: source.done.Load()}) })()
 	got, err := to.fill(ctx, spec, source)
 	got.resumed = source.resumed
-	if err != nil && ctx.Err() != nil { // whatever it looks like, somebody ended it
+	switch {
+	case err != nil && ctx.Err() != nil: // whatever it looks like, somebody ended it
 		err = ctx.Err()
+	case errors.Is(err, errWorkerStops):
+		err = &fetchAgain{detail: err.Error()}
 	}
 	return got, err
 }

@@ -580,6 +580,22 @@ func TestFetchDoesNotHammer(t *testing.T) {
 	f.nothing()
 }
 
+// A fetch that pauses as its worker stops is another worker's.
+func TestFetchLeavesWithItsWorker(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	short := breaking(10, 100, tagged)
+	f := newFetcher(t, func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		short(w, r)
+	})
+	f.stops = make(chan struct{})
+	close(f.stops)
+	require.Equal(t, errWorkerStops.Error(), f.interrupted(nil).Message())
+	require.EqualValues(t, 1, asked.Load())
+	f.nothing()
+}
+
 // Short connections are counted in a row: a piece that came ends it.
 func TestFetchGoesOnWhileItGetsOn(t *testing.T) {
 	t.Parallel()

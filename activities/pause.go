@@ -2,12 +2,16 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"go.temporal.io/sdk/activity"
 )
 
-// pause waits, unless the activity ends or its worker stops: another one takes it up then.
+// errWorkerStops ends an attempt whose worker stops, so that another one takes it up.
+var errWorkerStops = errors.New("the worker stops")
+
+// pause waits, unless the activity ends or its worker stops.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -17,7 +21,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-activity.GetWorkerStopChannel(ctx):
-		return &fetchAgain{detail: "the worker stops"}
+		return errWorkerStops
 	}
 }
 

@@ -28,6 +28,8 @@ type world struct {
 	log              *lockedBuffer
 	// heartbeat is what an earlier attempt left behind.
 	heartbeat any
+	// stops says that the worker stops; nil: it does not.
+	stops chan struct{}
 }
 
 // newWorld serves the handler as demo-export, with a credential "demo" whose secret is the marker.
@@ -72,6 +74,9 @@ func (w *world) run(name string, request, result any) error {
 	activities.Register(environment)
 	if w.heartbeat != nil {
 		environment.SetHeartbeatDetails(w.heartbeat)
+	}
+	if w.stops != nil {
+		environment.SetWorkerStopChannel(w.stops)
 	}
 	arguments := []any{request}
 	if request == nil {
