@@ -35,6 +35,8 @@ type script struct {
 	trusted  map[int][]wire.DecisionKey
 	// holdsBack lets requests be held back.
 	holdsBack bool
+	// confirmsOn is a wait of before ConfirmingEndsAtStop.
+	confirmsOn bool
 }
 
 // planned is an answer that is given so many times; endless where left is negative.
@@ -145,6 +147,8 @@ func (s *script) add(t *testing.T, l line) {
 		s.approval = wire.ApprovalRule(l.word(1))
 	case "holds-back":
 		s.holdsBack = true
+	case "confirms-on":
+		s.confirmsOn = true
 	case "keys":
 		s.keys = keysOf(l)
 	case "trust":
@@ -371,7 +375,7 @@ func (s *script) shell(t *testing.T) *shell {
 	t.Helper()
 	snapshot := s.snapshot(t)
 	snapshot.ResetRunID, snapshot.DecisionKeys, snapshot.Approval = s.reset, s.keys, s.approval
-	snapshot.HoldBack = s.holdsBack
+	snapshot.HoldBack, snapshot.ConfirmingEndsAtStop = s.holdsBack, !s.confirmsOn
 	sh := &shell{
 		op: operation.Open(snapshot, firstRun, start, start), now: start, down: s.down, notifier: s.notice,
 		trusts: func(n int) []wire.DecisionKey { return s.trusted[n] },
