@@ -51,9 +51,14 @@ func bareNamespace(t *testing.T, name string) *bed.Bed {
 // Waits are found by phase, reason and the end of their window, and no longer once they were answered.
 func TestSearchAttributes(t *testing.T) {
 	t.Parallel()
-	w := plan{job: "found", script: waittest.Script(waittest.State("paused"), waittest.State("running").Held(), result("found"))}.begin(t)
+	w := plan{
+		job: "found", script: waittest.Script(waittest.State("paused").Held(), waittest.State("running").Held(), result("found")),
+		spec: func(spec *wire.Spec) { spec.Schedule.RequestTimeoutSeconds = new(60) },
+	}.begin(t)
 	mine := fmt.Sprintf("WorkflowId = '%s' AND JobWaitProvider = 'demo-export'", w.id())
 	w.listed(mine+" AND JobWaitPhase = 'polling' AND JobWaitReason IS NULL AND JobWaitDecideBy IS NULL", 1)
+	w.requests(1)
+	shared.Provider.Release(w.job)
 	open := w.escalated()
 	ends := open.WindowEndsAt.Truncate(time.Second)
 	waiting := fmt.Sprintf("%s AND JobWaitPhase = 'escalated' AND JobWaitReason = 'unknown_state' AND JobWaitDecideBy >= '%s' AND JobWaitDecideBy < '%s'",
