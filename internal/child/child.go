@@ -86,6 +86,12 @@ func (p *Process) Runs() bool {
 	}
 }
 
+// Code is the exit code of a process that has ended, -1 where a signal has ended it.
+func (p *Process) Code() int {
+	<-p.ended
+	return p.cmd.ProcessState.ExitCode()
+}
+
 // Kill ends the process as a crash would and waits until it is gone.
 func (p *Process) Kill() error {
 	err := p.Signal(os.Kill)

@@ -30,6 +30,7 @@ func TestStopEndsAProcessThatListens(t *testing.T) {
 	require.Equal(t, "hello\nbye\n", out.String())
 	require.NoError(t, p.Stop(syscall.SIGTERM, time.Minute), "one that has gone is no error")
 	require.NoError(t, p.Kill())
+	require.Zero(t, p.Code())
 }
 
 func TestStopKillsAProcessThatDoesNotListen(t *testing.T) {
@@ -40,6 +41,7 @@ func TestStopKillsAProcessThatDoesNotListen(t *testing.T) {
 	require.Eventually(t, func() bool { return out.String() == "up\n" }, 10*time.Second, 10*time.Millisecond)
 	require.ErrorContains(t, p.Stop(syscall.SIGTERM, 50*time.Millisecond), "did not stop within 50ms")
 	require.False(t, p.Runs())
+	require.Equal(t, -1, p.Code())
 }
 
 func TestStartAsAnotherUser(t *testing.T) {

@@ -8,9 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -30,16 +28,14 @@ type crew struct {
 	provider *provider
 	client   client.Client
 	keys     map[string]signing.PrivateKey // by whom they sign for
-
-	workers []*child.Process // by place; nil: nobody
-	builds  []Build          // by place, of the last worker there
-	leaving []*child.Process // told to stop, and not waited for
-	logs    []*os.File
+	workers  *workers
+	logs     []*os.File
 }
 
-// newCrew starts the server and the provider, and as many workers as are wanted.
-func newCrew(ctx context.Context, options Options, plan Plan, binaries Binaries) (*crew, error) {
-	c := &crew{binaries: binaries, options: options, workers: make([]*child.Process, options.places()), builds: make([]Build, options.places())}
+// newCrew starts the server and the provider, and as many workers as are wanted. fail is told when workers do not stay.
+func newCrew(ctx context.Context, options Options, plan Plan, binaries Binaries, fail func(error)) (*crew, error) {
+	c := &crew{binaries: binaries, options: options}
+	c.workers = newWorkers(options, c.worker, fail)
 	if err := c.begin(ctx, plan); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
@@ -65,8 +61,8 @@ func (c *crew) begin(ctx context.Context, plan Plan) error {
 	if err != nil {
 		return err
 	}
-	for worker := range c.workers {
-		if err := c.startWorker(Fault{Worker: worker, Build: Old}); err != nil {
+	for worker := range c.options.places() {
+		if err := c.workers.start(Fault{Worker: worker, Build: Old}); err != nil {
 			return err
 		}
 	}
@@ -103,18 +99,28 @@ func (c *crew) startServer(ctx context.Context) error {
 func (c *crew) writeCredentials(plan Plan) error {
 	var text strings.Builder
 	text.WriteString("credentials:\n")
-	for _, name := range plan.credentials() {
-		fmt.Fprintf(&text, "  %s: {version: \"1\", env: FAULTS_KEY, origins: [\"http://%s\"]}\n", name, c.provider.address)
+	for name, approval := range plan.credentials() {
+		fmt.Fprintf(&text, "  %s: {version: \"1\", env: FAULTS_KEY, origins: [\"http://%s\"], approval: %s}\n", name, c.provider.address, approval)
 	}
 	return os.WriteFile(c.file("credentials.yaml"), []byte(text.String()), 0o600)
 }
+
+// writePolicy caps what a decision may grant.
+func (c *crew) writePolicy() error {
+	text := fmt.Sprintf("grants: {seconds: %d, status_requests: %d, transport_failures: %d, rate_limited: %d}\n",
+		most.Seconds, most.StatusRequests, most.TransportFailures, most.RateLimited)
+	return os.WriteFile(c.file("policy.yaml"), []byte(text), 0o600)
+}
+
+// most is what one decision may grant.
+var most = wire.GrantBounds{Seconds: 45, StatusRequests: 6, TransportFailures: 4, RateLimited: 3} //nolint:gochecknoglobals // a constant in all but the language
 
 // writeFiles writes what the workers read.
 func (c *crew) writeFiles(plan Plan) error {
 	if err := os.MkdirAll(c.file("tables"), 0o700); err != nil {
 		return err
 	}
-	return errors.Join(c.writeCredentials(plan), bed.WriteTables(c.file("tables")), c.writeKeys())
+	return errors.Join(c.writeCredentials(plan), c.writePolicy(), bed.WriteTables(c.file("tables")), c.writeKeys())
 }
 
 // writeKeys makes a key for each of the people, or takes those that a run has left, and has them trusted.
@@ -154,76 +160,48 @@ func (c *crew) trusted(w Wait) []wire.DecisionKey {
 func (c *crew) file(name string) string { return filepath.Join(c.options.Dir, name) }
 
 func (c *crew) logFile(name string) (io.Writer, error) {
-	if !filepath.IsAbs(name) {
-		name = c.file(name)
-	}
-	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	file, err := appendTo(c.file(name))
 	if err == nil {
 		c.logs = append(c.logs, file)
 	}
 	return file, err
 }
 
+func appendTo(file string) (*os.File, error) {
+	return os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+}
+
 // stopTimeout is longer than a request, so that a worker that is told to stop finishes those it has sent.
 const stopTimeout = 8 * time.Second
-
-func workerName(worker int) string { return "worker-" + strconv.Itoa(worker+1) }
 
 // signedQueue is where the waits are whose decisions must be signed.
 const signedQueue = "jobwait-signed"
 
-// startWorker starts a worker in a place that is free.
-func (c *crew) startWorker(as Fault) error {
-	if c.worker(as.Worker) != nil {
-		return nil
-	}
-	out, err := c.workerLog(as)
-	if err != nil {
-		return err
-	}
+// worker is how a worker is started.
+func (c *crew) worker(as Fault) child.Command {
 	args := []string{
-		"--demo", "--tables", c.file("tables"), "--credentials", c.file("credentials.yaml"), "--stop-timeout", stopTimeout.String(), "--log-level", "warn",
+		"--demo", "--tables", c.file("tables"), "--credentials", c.file("credentials.yaml"), "--policy", c.file("policy.yaml"),
+		"--stop-timeout", stopTimeout.String(), "--log-level", "warn",
 	}
 	if as.Worker == c.options.signedPlace() {
 		args = append(args, "--task-queue", signedQueue, "--decision-keys", c.file("keys.yaml"))
 	}
 	hostPort, namespace := c.temporal.address()
-	started, err := child.Start(child.Command{
-		Path: c.binaries.Workers[as.Build], Args: args, Log: out,
+	return child.Command{
+		Path: c.binaries.Workers[as.Build], Args: args,
 		Env: []string{"FAULTS_KEY=" + providerKey, "TEMPORAL_ADDRESS=" + hostPort, "TEMPORAL_NAMESPACE=" + namespace},
-	})
-	c.workers[as.Worker], c.builds[as.Worker] = started, as.Build
-	return err
-}
-
-// workerLog is where a worker writes: to its file, or to a device that has no space left for it.
-func (c *crew) workerLog(as Fault) (io.Writer, error) {
-	if as.FullDisk {
-		return c.logFile(fullDevice)
 	}
-	return c.logFile(workerName(as.Worker) + ".log")
-}
-
-// fullDevice refuses every byte as a full disk does.
-const fullDevice = "/dev/full"
-
-// worker is the process in that place; nil: none that runs.
-func (c *crew) worker(worker int) *child.Process {
-	if p := c.workers[worker]; p != nil && p.Runs() {
-		return p
-	}
-	return nil
 }
 
 // do carries out a fault.
 func (c *crew) do(ctx context.Context, fault Fault) error {
 	switch fault.Do {
 	case KillWorker, StopWorker, FreezeWorker, ThawWorker:
-		return c.signalWorker(fault)
+		return c.workers.signal(fault)
 	case StartWorker:
-		return c.replaceWorker(fault)
+		return c.workers.start(fault)
 	case FinishUpgrade:
-		return c.finishUpgrade()
+		return c.workers.finishUpgrade()
 	case KillServer, StopServer, StartServer, CrashDatabase, KillDatabase, StartDatabase:
 		return c.temporal.do(ctx, fault.Do)
 	case StopProvider:
@@ -235,59 +213,13 @@ func (c *crew) do(ctx context.Context, fault Fault) error {
 	}
 }
 
-func (c *crew) signalWorker(fault Fault) error {
-	p := c.worker(fault.Worker)
-	if p == nil {
-		return nil
-	}
-	return p.Signal(map[Action]os.Signal{
-		KillWorker: os.Kill, StopWorker: syscall.SIGTERM, FreezeWorker: freeze, ThawWorker: thaw,
-	}[fault.Do])
-}
-
-// replaceWorker does not wait for a worker that is told to stop: the two are there side by side, as in a rolling upgrade.
-func (c *crew) replaceWorker(fault Fault) error {
-	if old := c.worker(fault.Worker); old != nil {
-		c.leaving = append(c.leaving, old)
-		c.workers[fault.Worker] = nil
-	}
-	return c.startWorker(fault)
-}
-
-// finishUpgrade replaces the old workers that the rollout has left.
-func (c *crew) finishUpgrade() error {
-	var errs []error
-	for worker, build := range c.builds {
-		if p := c.worker(worker); p != nil && build == Old {
-			errs = append(errs, p.Signal(thaw), p.Signal(syscall.SIGTERM), c.replaceWorker(Fault{Worker: worker, Build: New}))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// mend brings back whatever is down, at the end of the faults.
-func (c *crew) mend() error {
-	var errs []error
-	for worker := range c.workers {
-		if p := c.worker(worker); p != nil {
-			errs = append(errs, p.Signal(thaw))
-		}
-		errs = append(errs, c.startWorker(Fault{Worker: worker, Build: New}))
-	}
-	return errors.Join(errs...)
-}
-
 // close ends every process and closes what they wrote to.
 func (c *crew) close() error {
 	var errs []error
 	if c.client != nil {
 		c.client.Close()
 	}
-	for _, p := range append(c.leaving, c.workers...) {
-		if p != nil {
-			errs = append(errs, p.Kill())
-		}
-	}
+	errs = append(errs, c.workers.close())
 	if c.temporal != nil {
 		errs = append(errs, c.temporal.close())
 	}

@@ -15,12 +15,25 @@ import (
 // envLong makes the tests here take as long as they like: every planted fault of the core is run and has to be caught.
 const envLong = "JOBWAIT_FAULTS_LONG"
 
-// TestWaitsUnderFaults is the suite in short: real processes, killed and replaced, and every rule holds.
-func TestWaitsUnderFaults(t *testing.T) {
+// TestSuite is the suite in short, with real processes.
+func TestSuite(t *testing.T) {
 	t.Parallel()
-	options := small(t)
-	binaries, err := faults.BuildBinaries(t.Context(), options.Dir, options)
+	binaries, err := faults.BuildBinaries(t.Context(), t.TempDir(), faults.Options{})
 	require.NoError(t, err)
+	t.Run("waits under faults", func(t *testing.T) {
+		t.Parallel()
+		waitsUnderFaults(t, binaries)
+	})
+	t.Run("workers that do not start", func(t *testing.T) {
+		t.Parallel()
+		workersThatDoNotStart(t, binaries)
+	})
+}
+
+// waitsUnderFaults has workers killed and replaced, and every rule holds.
+func waitsUnderFaults(t *testing.T, binaries faults.Binaries) {
+	t.Helper()
+	options := small(t)
 	report, err := faults.Run(t.Context(), options, binaries, t.Output())
 	require.NoError(t, err)
 	report.Write(t.Output())
@@ -40,6 +53,22 @@ func TestWaitsUnderFaults(t *testing.T) {
 		require.Positive(t, report.Faults[string(action)], action)
 	}
 	require.Positive(t, report.Requests)
+}
+
+// workersThatDoNotStart find a table that they cannot read: the run ends at once, with what they say of it.
+func workersThatDoNotStart(t *testing.T, binaries faults.Binaries) {
+	t.Helper()
+	options := small(t)
+	options.For = time.Hour
+	tables := filepath.Join(options.Dir, "tables")
+	require.NoError(t, os.MkdirAll(tables, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(tables, "broken.yaml"), []byte("provider: broken\n"), 0o600))
+	_, err := faults.Run(t.Context(), options, binaries, t.Output())
+	ended := new(faults.WorkerError)
+	require.ErrorAs(t, err, &ended)
+	require.Equal(t, 1, ended.Code)
+	require.Regexp(t, `jobwait: error: .*broken\.yaml`, ended.Last)
+	require.ErrorContains(t, err, ended.Last)
 }
 
 // small is a run that fits into a minute.

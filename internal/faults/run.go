@@ -72,19 +72,20 @@ func (p Plan) reports() map[string]waittest.SubmitScript {
 	return reports
 }
 
-// credentials are the names that the waits and the people use.
-func (p Plan) credentials() []string {
-	names := []string{"demo", "other"}
+// credentials are those that the waits and the people use, with when a person must approve them.
+func (p Plan) credentials() map[string]wire.ApprovalRule {
+	all := map[string]wire.ApprovalRule{}
 	for _, w := range p.Waits {
-		if w.Spec.CredentialRef != names[0] {
-			names = append(names, w.Spec.CredentialRef)
-		}
+		all[w.Spec.CredentialRef] = cmp.Or(w.Approval, wire.ApprovalNone)
 	}
-	return names
+	for _, shared := range []string{sharedCredential, otherCredential} {
+		all[shared] = wire.ApprovalNone
+	}
+	return all
 }
 
-// Run carries out a plan and checks what is left. An error says that the run itself could not be made; what the product did
-// wrong is in the report.
+// Run carries out a plan and checks what is left. An error says that the run itself could not be made, a *WorkerError that its workers
+// do not stay; what the product did wrong is in the report.
 func Run(ctx context.Context, options Options, binaries Binaries, progress io.Writer) (Report, error) {
 	return with(ctx, options, binaries, progress, (*run).all)
 }
@@ -102,7 +103,9 @@ func with(ctx context.Context, options Options, binaries Binaries, progress io.W
 	}
 	options.Settle = cmp.Or(options.Settle, 3*time.Minute)
 	plan := NewPlan(options)
-	crew, err := newCrew(ctx, options, plan, binaries)
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	crew, err := newCrew(ctx, options, plan, binaries, fail)
 	if err != nil {
 		return Report{}, err
 	}
@@ -111,6 +114,9 @@ func with(ctx context.Context, options Options, binaries Binaries, progress io.W
 		began: time.Now(), done: map[Action]int{}, calls: make(chan struct{}, atOnce),
 	}
 	report, err := do(r, ctx)
+	if ctx.Err() != nil {
+		err = context.Cause(ctx) // what else went wrong comes of it
+	}
 	return report, errors.Join(err, crew.close())
 }
 
@@ -177,7 +183,7 @@ func (r *run) breakThings(ctx context.Context) error {
 		}
 	}
 	pause(ctx, time.Until(r.began.Add(r.options.For)))
-	return r.crew.mend()
+	return r.crew.workers.mend()
 }
 
 // live is one wait: it is started, and what the plan has for it happens to it.
@@ -271,14 +277,21 @@ func (r *run) rival(ctx context.Context, w Wait, spec wire.Spec) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	owned := new(jobwait.AlreadyOwnedError)
 	switch {
-	case errors.As(err, new(*jobwait.AlreadyOwnedError)), errors.As(err, new(*jobwait.AlreadySubmittedError)):
-		r.refuse++
-		return nil
+	case errors.As(err, &owned):
+		if told := owned.OperationID; told != "" && told != w.Spec.OperationID { // empty: the server did not say
+			r.rivals = append(r.rivals, check.Violation{Job: w.Job, Rule: check.RuleOwner, Text: "a second caller was told that " + told + " owns the job"})
+		}
+	case errors.As(err, new(*jobwait.AlreadySubmittedError)):
 	case err == nil:
 		r.rivals = append(r.rivals, check.Violation{Job: w.Job, Rule: check.RuleOwner, Text: "a second caller became an owner"})
+		return nil
+	default:
+		return err
 	}
-	return err
+	r.refuse++
+	return nil
 }
 
 // open counts the waits that have not ended; -1 when the server does not say.

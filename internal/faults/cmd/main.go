@@ -26,12 +26,16 @@ const usage = `cmd runs waits on a real server under random faults and checks wh
   go run ./internal/faults/cmd --mutants --waits 96 --for 1m --settle 15s
   go run ./internal/faults/cmd --waits 1000 --for 20m --seed 1 --dir DIR --again
 
-Exit codes: 0 every rule held, 1 error, 2 wrong usage, 3 a rule was broken or a mutant was not caught.
+Exit codes: 0 every rule held, 1 error, 2 wrong usage, 3 a rule was broken or a mutant was not caught, 4 workers do not start, or
+do not go on.
 
 Flags:
 `
 
-const exitBroken = 3
+const (
+	exitBroken  = 3
+	exitWorkers = 4
+)
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -50,9 +54,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	clean, err := suite(ctx, options, mode, stdout, stderr)
-	switch {
-	case err != nil:
+	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "faults: error:", err)
+	}
+	return exitCode(clean, err)
+}
+
+// exitCode tells how a run has ended. One of tomorrow's version has said so by its own.
+func exitCode(clean bool, err error) int {
+	ended := new(exec.ExitError)
+	switch {
+	case errors.As(err, new(*faults.WorkerError)), errors.As(err, &ended) && ended.ExitCode() == exitWorkers:
+		return exitWorkers
+	case err != nil:
 		return 1
 	case !clean:
 		return exitBroken

@@ -2,9 +2,14 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobwait/jobwait/internal/faults"
 )
 
 // A wrong command line is told before anything is built or started.
@@ -26,4 +31,23 @@ func TestWrongUsage(t *testing.T) {
 		require.Empty(t, out.String())
 	}
 	require.Zero(t, run(t.Context(), []string{"--help"}, &bytes.Buffer{}, &bytes.Buffer{}))
+}
+
+// Scripts tell by the exit code whether a rule was broken or nothing was shown.
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	tomorrows := exec.Command("/bin/sh", "-c", "exit 4").Run() //nolint:noctx // it ends by itself
+	for _, c := range []struct {
+		clean bool
+		err   error
+		want  int
+	}{
+		{true, nil, 0},
+		{false, errors.New("no server"), 1},
+		{false, nil, 3},
+		{false, fmt.Errorf("mutant 3: %w", &faults.WorkerError{Code: 1}), 4},
+		{false, tomorrows, 4},
+	} {
+		require.Equal(t, c.want, exitCode(c.clean, c.err), "%v", c.err)
+	}
 }

@@ -1,0 +1,230 @@
+package faults
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/jobwait/jobwait/internal/child"
+)
+
+// workers are the worker processes of a run, each in its place. One that ends by itself is started again, as a supervisor would do
+// it; where that does not help, the run ends.
+type workers struct {
+	dir     string
+	command func(Fault) child.Command // how one is started, but for its log
+	fail    func(error)               // ends the run
+
+	mu      sync.Mutex
+	places  []place
+	leaving []*child.Process // told to end, with another in their place
+	logs    []*os.File
+	closed  bool
+}
+
+// place is where one worker runs at a time.
+type place struct {
+	process *child.Process // the last one here; nil: none yet
+	build   Build
+	since   time.Time
+	told    bool // to end, by a fault
+	ended   int  // how many in a row have ended by themselves
+}
+
+// inARow is how many workers in a place may end by themselves, none of them after more than that time, before the run is given up:
+// a server that is away when one starts explains the end of one.
+const (
+	inARow = 3
+	stayed = time.Minute
+)
+
+// WorkerError says that a worker cannot start, or does not go on: the run shows nothing.
+type WorkerError struct {
+	Name  string
+	Build Build
+	Code  int
+	// Last is what it has written last.
+	Last string
+}
+
+func (e *WorkerError) Error() string {
+	return fmt.Sprintf("faults: %s (build %q) has ended by itself %d times in a row, the last time with exit code %d; its last lines:\n%s",
+		e.Name, e.Build, inARow, e.Code, e.Last)
+}
+
+func newWorkers(options Options, command func(Fault) child.Command, fail func(error)) *workers {
+	return &workers{dir: options.Dir, command: command, fail: fail, places: make([]place, options.places())}
+}
+
+// start starts a worker, unless one stays in that place. It does not wait for one that is told to end: the two are there side by
+// side, as in a rolling upgrade.
+func (w *workers) start(as Fault) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at := &w.places[as.Worker]
+	if p := at.running(); p != nil {
+		if !at.told {
+			return nil
+		}
+		w.leaving = append(w.leaving, p)
+	}
+	at.ended = 0
+	return w.launch(as)
+}
+
+// launch starts a worker, and has somebody look when it ends.
+func (w *workers) launch(as Fault) error {
+	log, err := w.log(as)
+	if err != nil {
+		return err
+	}
+	command := w.command(as)
+	command.Log = log
+	p, err := child.Start(command)
+	if err != nil {
+		return err
+	}
+	at := &w.places[as.Worker]
+	at.process, at.build, at.since, at.told = p, as.Build, time.Now(), false
+	go func() {
+		<-p.Ended()
+		w.gone(p, as)
+	}()
+	return nil
+}
+
+// gone looks at a worker that has ended. One that a fault has ended is for the plan to replace.
+func (w *workers) gone(p *child.Process, as Fault) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at := &w.places[as.Worker]
+	if w.closed || at.told || at.process != p {
+		return
+	}
+	if time.Since(at.since) > stayed {
+		at.ended = 0
+	}
+	as.FullDisk = false // its last words may be wanted
+	if at.ended++; at.ended >= inARow {
+		w.fail(&WorkerError{Name: workerName(as.Worker), Build: as.Build, Code: p.Code(), Last: lastLines(w.logFile(as))})
+	} else if err := w.launch(as); err != nil {
+		w.fail(err)
+	}
+}
+
+// running is the process in a place; nil: none that runs.
+func (p place) running() *child.Process {
+	if p.process != nil && p.process.Runs() {
+		return p.process
+	}
+	return nil
+}
+
+// signal does to a worker what a fault says, if there is one.
+func (w *workers) signal(fault Fault) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at := &w.places[fault.Worker]
+	p := at.running()
+	if p == nil {
+		return nil
+	}
+	at.told = at.told || fault.Do == KillWorker || fault.Do == StopWorker
+	return p.Signal(map[Action]os.Signal{
+		KillWorker: os.Kill, StopWorker: syscall.SIGTERM, FreezeWorker: freeze, ThawWorker: thaw,
+	}[fault.Do])
+}
+
+// finishUpgrade replaces the old workers that the rollout has left.
+func (w *workers) finishUpgrade() error {
+	var errs []error
+	for _, worker := range w.old() {
+		for _, do := range []Action{ThawWorker, StopWorker} {
+			errs = append(errs, w.signal(Fault{Do: do, Worker: worker}))
+		}
+		errs = append(errs, w.start(Fault{Worker: worker, Build: New}))
+	}
+	return errors.Join(errs...)
+}
+
+// old are the places of old workers that run.
+func (w *workers) old() []int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var places []int
+	for worker, at := range w.places {
+		if at.build == Old && at.running() != nil {
+			places = append(places, worker)
+		}
+	}
+	return places
+}
+
+// mend brings back whoever is down, at the end of the faults.
+func (w *workers) mend() error {
+	var errs []error
+	for worker := range w.places {
+		errs = append(errs, w.signal(Fault{Do: ThawWorker, Worker: worker}), w.start(Fault{Worker: worker, Build: New}))
+	}
+	return errors.Join(errs...)
+}
+
+// close ends all of them.
+func (w *workers) close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	var errs []error
+	for _, at := range w.places {
+		if p := at.running(); p != nil {
+			errs = append(errs, p.Kill())
+		}
+	}
+	for _, p := range w.leaving {
+		errs = append(errs, p.Kill())
+	}
+	for _, log := range w.logs {
+		errs = append(errs, log.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func workerName(worker int) string { return "worker-" + strconv.Itoa(worker+1) }
+
+// log is where a worker writes.
+func (w *workers) log(as Fault) (io.Writer, error) {
+	file, err := appendTo(w.logFile(as))
+	if err == nil {
+		w.logs = append(w.logs, file)
+	}
+	return file, err
+}
+
+// logFile is a worker's own file, or a device that has no space left for it.
+func (w *workers) logFile(as Fault) string {
+	if as.FullDisk {
+		return fullDevice
+	}
+	return filepath.Join(w.dir, workerName(as.Worker)+".log")
+}
+
+// fullDevice refuses every byte as a full disk does.
+const fullDevice = "/dev/full"
+
+// lastLines are the last few lines of a log.
+func lastLines(file string) string {
+	const most = 8
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err.Error()
+	}
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	return string(bytes.Join(lines[max(0, len(lines)-most):], []byte("\n")))
+}
