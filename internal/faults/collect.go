@@ -131,22 +131,32 @@ func (r *run) requests() (received, error) {
 	return got, err
 }
 
-// unplanned are workflows that neither the plan nor a job that was made explains.
+// unplanned are workflows, and requests, that neither the plan nor a job that was made explains.
 func (r *run) unplanned(runs map[string][]listed, requests received) []check.Violation {
-	known := map[string]bool{}
+	workflows, jobs, reports := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, w := range r.plan.Waits {
-		known[w.workflowID()] = true
+		workflows[w.workflowID()] = true
+		jobs[w.Job], reports[w.Job] = w.Submit == nil, w.Submit != nil
 		for _, job := range requests.made[w.Job] {
-			known[w.waitID(job)] = true
+			workflows[w.waitID(job)], jobs[job] = true, true
 		}
 	}
-	var found []check.Violation
-	for id := range runs {
-		if !known[id] {
-			found = append(found, check.Violation{Job: id, Rule: check.RuleOwner, Text: "a workflow that is nobody's"})
+	return slices.Concat(
+		nobodys(runs, workflows, check.RuleOwner, "a workflow that is nobody's"),
+		nobodys(requests.byJob, jobs, check.RuleReservation, "the provider has received a request about a job that is nobody's"),
+		nobodys(requests.submits, reports, check.RuleReservation, "the provider has received a request to submit what is nobody's"),
+	)
+}
+
+// nobodys are the names of what was found that nobody knows.
+func nobodys[T any](found map[string]T, known map[string]bool, rule, text string) []check.Violation {
+	var unknown []check.Violation
+	for name := range found {
+		if !known[name] {
+			unknown = append(unknown, check.Violation{Job: name, Rule: rule, Text: text})
 		}
 	}
-	return found
+	return unknown
 }
 
 // seen is what the witnesses say of a planned wait: a wait, or a submission and the waits that came of it.
@@ -179,6 +189,8 @@ func (r *run) see(ctx context.Context, w Wait, runs map[string][]listed, request
 			of := r.seeWait(ctx, w, job, runs, requests)
 			s.waits, s.found, s.err = append(s.waits, of.waits...), append(s.found, of.found...), errors.Join(s.err, of.err)
 			waits[job] = of.waits[0]
+		} else if n := len(requests.byJob[job]); n > 0 {
+			s.found = append(s.found, check.Violation{Job: job, Rule: check.RuleReservation, Text: fmt.Sprintf("%d requests without a wait", n)})
 		}
 	}
 	submission, found, err := r.seeSubmission(ctx, w, waits, runs, requests)
@@ -188,7 +200,9 @@ func (r *run) see(ctx context.Context, w Wait, runs map[string][]listed, request
 
 // seeWait checks the wait for one job.
 func (r *run) seeWait(ctx context.Context, w Wait, job string, runs map[string][]listed, requests received) seen {
-	wait := check.Wait{Spec: w.Spec, Results: []string{resultURL(w.Job)}, Requests: requests.byJob[job], Keys: r.crew.trusted(w)}
+	wait := check.Wait{
+		Spec: w.Spec, Results: []string{resultURL(w.Job)}, Requests: requests.byJob[job], Keys: r.crew.trusted(w), Approval: w.Approval, Most: most,
+	}
 	found, err := r.fetchRuns(ctx, job, w.waitID(job), runs, &wait.Runs)
 	if err == nil && len(wait.Runs) > 0 {
 		err = started(wait.Runs[0], &wait.Spec)
@@ -204,7 +218,7 @@ func (r *run) seeSubmission(
 	ctx context.Context, w Wait, waits map[string]check.Wait, runs map[string][]listed, requests received,
 ) (check.Submission, []check.Violation, error) {
 	s := check.Submission{
-		Keyed: w.Spec.Provider != bed.ProviderPlain, Requests: requests.submits[w.Job], Waits: waits, Keys: r.crew.trusted(w),
+		Keyed: w.Spec.Provider != bed.ProviderPlain, Requests: requests.submits[w.Job], Waits: waits, Keys: r.crew.trusted(w), Most: most,
 		Spec: wire.SubmitSpec{SubmissionID: w.Job},
 	}
 	found, err := r.fetchRuns(ctx, w.Job, w.workflowID(), runs, &s.Runs)

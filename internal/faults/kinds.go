@@ -112,7 +112,7 @@ var kinds = []kind{ //nolint:gochecknoglobals // a table
 	}},
 	{name: "needs-input", draw: func(r *rand.Rand, w *Wait) { script(r, w, waittest.State("awaiting_review").Times(1+r.IntN(2))) }},
 	{name: "sign-in-page", draw: func(r *rand.Rand, w *Wait) {
-		script(r, w, waittest.Raw("text/html", "<html>sign in</html>"), waittest.Redirect("http://127.0.0.1/login"))
+		script(r, w, waittest.Raw("text/html", "<html>sign in</html>"), waittest.Redirect("/login")) // where the provider would notice whoever follows it
 	}},
 	{name: "asks-nobody", draw: func(r *rand.Rand, w *Wait) {
 		script(r, w, waittest.State(unknownState))
@@ -120,9 +120,14 @@ var kinds = []kind{ //nolint:gochecknoglobals // a table
 	}},
 	{name: "denied", draw: func(r *rand.Rand, w *Wait) {
 		script(r, w, waittest.Status(401))
-		w.Answers = []Answer{{Kind: wire.DecisionUseCredential}, {Kind: wire.DecisionClose}}
+		w.Answers = []Answer{{Kind: wire.DecisionUseCredential, Same: r.IntN(2) == 0}, {Kind: wire.DecisionUseCredential}, {Kind: wire.DecisionClose}}
 	}},
 	{name: "too-long", draw: func(r *rand.Rand, w *Wait) { script(r, w, waittest.Status(503).RetryAfter("900")) }},
+	{name: "approved", draw: func(r *rand.Rand, w *Wait) {
+		w.Script = waittest.Script(waittest.State("running").Times(1+r.IntN(3)), waittest.Succeeded(resultURL(w.Job)))
+		w.Approval = []wire.ApprovalRule{wire.ApprovalPerOperation, wire.ApprovalPerRequest}[r.IntN(2)]
+		w.Answers = []Answer{{Kind: wire.DecisionApproveRequest, Twice: r.IntN(2) == 0}}
+	}},
 }
 
 // submitKinds are in turn what the submissions of a run are like. Every third is at a provider that knows no keys: the first of

@@ -97,6 +97,37 @@ func Mutants() []Mutant {
 // generationText names`},
 			},
 		},
+		{
+			Name: "a wait goes on after it was told to stop", Rule: check.RuleStop,
+			Edits: []Edit{{"operation/operation.go", "case o.stopping:", "case o.stopping && o.rec.Escalation != nil:"}},
+		},
+		{
+			Name: "a Retry-After beyond the deadline slept over", Rule: check.RuleReason,
+			Edits: []Edit{{"operation/schedule.go", "case !o.rec.ProviderMinimum.Before(deadline):", "case !o.rec.ProviderMinimum.Before(deadline) && now.IsZero():"}},
+		},
+		{
+			Name: "given up without asking", Rule: check.RuleReason,
+			Edits: []Edit{{"operation/options.go", "return len(options) > 1", "return len(options) > 9"}},
+		},
+		{
+			Name: "nobody approves a credential that wants it", Rule: check.RuleApproval,
+			Edits: []Edit{
+				{"operation/approval.go", "return !o.rec.Approved", "return false"},
+				{"operation/approval.go", "case wire.ApprovalPerRequest:\n\t\treturn true", "case wire.ApprovalPerRequest:\n\t\treturn false"},
+			},
+		},
+		{
+			Name: "a credential that was turned down used again", Rule: check.RuleCredential,
+			Edits: []Edit{{"operation/operation.go", "if version.Ref == o.rec.CredentialRef {", `if version.Ref == "" {`}},
+		},
+		{
+			Name: "polled on before a cancel that was decided", Rule: check.RuleCancel,
+			Edits: []Edit{{"operation/operation.go", "case o.rec.Cancel == wire.CancelWanted:", "case o.rec.Cancel == wire.CancelWanted && o.stopping:"}},
+		},
+		{
+			Name: "more granted than one decision may", Rule: check.RuleDecision,
+			Edits: []Edit{{"operation/decide.go", "if number.value < 0 || number.value > number.most {", "if number.value < 0 {"}},
+		},
 	}
 }
 

@@ -121,6 +121,9 @@ func (p *people) answer(ctx context.Context, workflowID string) {
 		return
 	}
 	decision := p.decide(answer.Kind, open, n)
+	if answer.Same && decision.CredentialRef != "" {
+		decision.CredentialRef = p.waits[workflowID].Spec.CredentialRef
+	}
 	if decision.Kind == wire.DecisionAttach {
 		if decision, err = p.find(ctx, workflowID, decision); err != nil {
 			return
@@ -224,12 +227,12 @@ func (p *people) decide(kind wire.DecisionKind, open wire.EscalationView, n int)
 	if i < 0 {
 		return d
 	}
-	most := open.Options[i]
-	d.Seconds, d.StatusRequests = min(int(p.grant/time.Second), most.MaxSeconds), min(6, most.MaxStatusRequests)
-	d.TransportFailures, d.RateLimited = min(4, most.MaxTransportFailures), min(3, most.MaxRateLimited)
+	offered := open.Options[i]
+	d.Seconds, d.StatusRequests = min(int(p.grant/time.Second), offered.MaxSeconds), offered.MaxStatusRequests
+	d.TransportFailures, d.RateLimited = offered.MaxTransportFailures, offered.MaxRateLimited
 	switch kind { //nolint:exhaustive // the others need nothing more
 	case wire.DecisionUseCredential:
-		d.CredentialRef = "other"
+		d.CredentialRef = otherCredential
 	case wire.DecisionTreatAsPending:
 		d.RawState = unknownState
 	}
@@ -237,7 +240,7 @@ func (p *people) decide(kind wire.DecisionKind, open wire.EscalationView, n int)
 }
 
 // send delivers a decision. A refusal is an answer too: the question is settled, by this decision or another. Where decisions must
-// be signed, somebody tries without before.
+// be signed, somebody tries without before; elsewhere somebody tries to grant more than one may.
 func (p *people) send(ctx context.Context, workflowID string, signing *wire.SigningView, decision wire.Decision, how Answer) error {
 	if signing != nil {
 		if err := p.forge(ctx, workflowID, decision); err != nil {
@@ -245,6 +248,10 @@ func (p *people) send(ctx context.Context, workflowID string, signing *wire.Sign
 		}
 		var err error
 		if decision, err = p.crew.keys[decision.DecidedBy].Sign(decision); err != nil {
+			return err
+		}
+	} else if decision.StatusRequests > 0 {
+		if err := p.exceed(ctx, workflowID, decision); err != nil {
 			return err
 		}
 	}
@@ -258,6 +265,14 @@ func (p *people) send(ctx context.Context, workflowID string, signing *wire.Sign
 		}
 	}
 	return nil
+}
+
+// exceed sends a decision that grants more than one may.
+func (p *people) exceed(ctx context.Context, workflowID string, decision wire.Decision) error {
+	decision.DecisionID += "/exceeds"
+	decision.StatusRequests = most.StatusRequests + 1
+	p.count("exceeds")
+	return p.sendOnce(ctx, workflowID, decision, len(decision.DecisionID)%2 == 0)
 }
 
 // forge sends a decision that nobody has signed, or that was changed after it was signed.

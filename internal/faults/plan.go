@@ -93,6 +93,8 @@ type Wait struct {
 	Submit *Submit
 	// Signed has the wait taken by the worker that wants decisions signed.
 	Signed bool
+	// Approval is when a person has to approve the wait's credential; empty: never.
+	Approval wire.ApprovalRule
 	// Answers are what a person says to the escalations in turn; the last repeats. An answer that is not offered becomes close.
 	Answers []Answer
 	// Cancel and Stop are when somebody cancels the job or stops the waiting; Rival is when a second caller tries to start a
@@ -119,12 +121,18 @@ type Submit struct {
 // Answer is what a person says to an escalation.
 type Answer struct {
 	Kind wire.DecisionKind // empty: nothing, the window lapses
-	// BySignal sends it as a signal, else it is an update; Twice sends it again.
-	BySignal, Twice bool
+	// BySignal sends it as a signal, else it is an update; Twice sends it again. Same names the credential that was turned down.
+	BySignal, Twice, Same bool
 }
 
 // account is whose jobs they are.
 const account = "acct-faults"
+
+// The credentials that several waits have, from the beginning or by a person's word.
+const (
+	sharedCredential = "demo"
+	otherCredential  = "other"
+)
 
 // NewPlan draws a plan.
 func NewPlan(options Options) Plan {
@@ -160,7 +168,7 @@ func drawWait(r *rand.Rand, n int, length time.Duration) Wait {
 	}
 	w.Kind = kind.name
 	if !kind.shares {
-		w.Spec.CredentialRef = "demo-" + w.Job
+		w.Spec.CredentialRef = sharedCredential + "-" + w.Job
 	}
 	kind.draw(r, &w)
 	w.Signed = r.IntN(4) == 0
@@ -203,7 +211,7 @@ func (w *Wait) drawPeople(r *rand.Rand) {
 func drawSpec(r *rand.Rand, job string, length time.Duration) wire.Spec {
 	base := 1 + r.IntN(3)
 	spec := wire.Spec{
-		OperationID: "op-" + job, Provider: "demo-export", Account: account, ProviderJobID: job, CredentialRef: "demo",
+		OperationID: "op-" + job, Provider: "demo-export", Account: account, ProviderJobID: job, CredentialRef: sharedCredential,
 		MaxStatusRequests: 12 + r.IntN(20), MaxTransportFailures: 6 + r.IntN(6),
 		Schedule: wire.Schedule{
 			BaseDelaySeconds: &base, MaxDelaySeconds: new(base * (2 + r.IntN(8))), MinDelaySeconds: new(1 + r.IntN(2)),

@@ -74,6 +74,37 @@ func (c *checker) apply(entry wire.Entry) {
 	c.applied = append(c.applied, applied{at: entry.At, decision: came.decision})
 }
 
+// allTaken: every decision that came in stands in the audit, applied or refused. Where decisions must be signed, a row of refusals may
+// be shortened.
+func (c *checker) allTaken() {
+	if !c.closed || len(c.entries) == 0 || len(c.Keys) > 0 {
+		return
+	}
+	taken := map[string]bool{}
+	for _, entry := range c.entries {
+		if entry.Event == wire.EventDecisionApplied || entry.Event == wire.EventDecisionRefused {
+			var noted wire.Decision
+			_ = json.Unmarshal(entry.Decision, &noted) // one that cannot be read has no id to be looked for
+			taken[noted.DecisionID] = true
+		}
+	}
+	for id := range c.arrived {
+		if !taken[id] {
+			c.say(RuleDecision, "decision %q came in, and the audit does not say what became of it", id)
+		}
+	}
+}
+
+// withinBounds: no decision grants more than one may.
+func (c *checker) withinBounds() {
+	for _, a := range c.applied {
+		d, most := a.decision, c.Most
+		if d.Seconds > most.Seconds || d.StatusRequests > most.StatusRequests || d.TransportFailures > most.TransportFailures || d.RateLimited > most.RateLimited {
+			c.say(RuleDecision, "decision %q was applied, and one may grant %+v", d.DecisionID, most)
+		}
+	}
+}
+
 // verifyChain says which entry breaks the chain, in words; empty: none.
 func verifyChain(entries []wire.Entry) string {
 	prev := ""

@@ -29,6 +29,10 @@ type Wait struct {
 	Requests []Request
 	// Keys are those of which one must have signed a decision; empty: decisions need no signature.
 	Keys []wire.DecisionKey
+	// Approval is when a person has to approve the wait's credential; empty: never.
+	Approval wire.ApprovalRule
+	// Most is what one decision may grant.
+	Most wire.GrantBounds
 }
 
 // Run is one run of a wait's workflow.
@@ -48,6 +52,7 @@ type Request struct {
 	AnsweredAt time.Time `json:"answered_at"`
 	RetryAfter []string  `json:"retry_after"`
 	Ending     string    `json:"ending"` // "answered", or how else it ended
+	Authorized bool      `json:"authorized"`
 
 	// Of a submission: its key, which submission it is by its body, and whether it has made Job.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
@@ -86,6 +91,10 @@ const (
 	RuleHold        = "hold"        // what one wait was told by 429 or 503, a worker heeds for all that share its credential
 	RuleSigned      = "signed"      // where decisions must be signed, what was applied was, by a trusted key
 	RuleNudge       = "nudge"       // between two requests one nudge counts
+	RulePlan        = "plan"        // a request is planned where the wait may go on, and leaves when it was planned
+	RuleReason      = "reason"      // what a person is asked, and why a wait gives up, is so, and is not slept over
+	RuleApproval    = "approval"    // where a credential wants a person's approval, nothing leaves without
+	RuleCredential  = "credential"  // each request has its credential, and none goes on with one that was turned down
 	RuleSubmission  = "submission"  // no second job without a person's word, one key for all that may make it, and one wait for it
 )
 
@@ -95,7 +104,7 @@ func (w Wait) Check(now time.Time) []Violation {
 	for _, rule := range []func(){
 		c.ended, c.oneAtATime, c.reserved, c.withinBudget, c.withinFailures, c.neverEarly, c.neverLate,
 		c.silentWhileAsking, c.stopsWhereItMust, c.cancelsOnce, c.nothingUnsent, c.answersAgree, c.outcomeAgrees, c.countersAgree,
-		c.signedRightly, c.hurriedOnce,
+		c.signedRightly, c.hurriedOnce, c.goesOn, c.sentOnce, c.sentAsKnown, c.allTaken, c.withinBounds,
 	} {
 		rule()
 	}
@@ -127,7 +136,8 @@ type checker struct {
 	arrived  map[string]arrival
 	outcome  *wire.Outcome
 	closed   bool
-	nudges   int // that came in
+	nudges   int  // that came in
+	told     bool // to stop
 
 	entries []wire.Entry
 	applied []applied

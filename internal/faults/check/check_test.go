@@ -31,12 +31,16 @@ type told struct {
 	wait   check.Wait
 	events []*historypb.HistoryEvent
 	runs   int
+	// reserved counts the requests that the audit has reserved.
+	reserved int
+	// credential is what status requests are sent with.
+	credential string
 }
 
 // tell begins a wait whose job has 60 seconds, 4 requests and 3 failures.
 func tell() *told {
-	t := &told{wait: check.Wait{
-		Results: []string{result},
+	t := &told{credential: "shared", wait: check.Wait{
+		Results: []string{result}, Most: wire.GrantBounds{Seconds: 90, StatusRequests: 2, TransportFailures: 2, RateLimited: 2},
 		Spec: wire.Spec{
 			OperationID: "op", Provider: "demo-export", Account: "a", ProviderJobID: "j",
 			DeadlineAt: at(60), MaxStatusRequests: 4, MaxTransportFailures: 3,
@@ -105,15 +109,41 @@ func (t *told) chain() {
 
 // reserves adds an activity that was reserved and started, and returns how to end it.
 func (t *told) reserves(seconds float64, activity string) int64 {
-	return t.reservesFor(seconds, activity, wire.PollRequest{Target: wire.Target{CredentialRef: "shared"}, MayHoldBack: true})
+	return t.reservesFor(seconds, activity, wire.PollRequest{Target: wire.Target{CredentialRef: t.credential}, MayHoldBack: true, NotAfter: at(60)})
+}
+
+// plans has the audit plan a request when the last thing happened, and reserve it.
+func (t *told) plans(seconds float64) {
+	planned := at(0)
+	for _, run := range t.wait.Runs {
+		for _, entry := range run.Audit.Entries {
+			planned = entry.At
+		}
+	}
+	t.entry(planned.Sub(start).Seconds(), wire.EventPollPlanned, nil)
+	t.last().NextPollAt = new(at(seconds))
+	t.entry(seconds, wire.EventRequestReserved, nil)
+	t.reserved++
+	t.last().StatusRequestsUsed = t.reserved
+	t.chain()
+}
+
+// last is the audit's last entry of the run.
+func (t *told) last() *wire.Entry {
+	entries := t.wait.Runs[len(t.wait.Runs)-1].Audit.Entries
+	return &entries[len(entries)-1]
 }
 
 func (t *told) reservesFor(seconds float64, activity string, input any) int64 {
+	if activity != wire.ActivityCancelAtProvider {
+		t.plans(seconds - 0.1)
+	}
 	id := t.event(seconds-0.1, enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, func(e *historypb.HistoryEvent) {
 		e.Attributes = &historypb.HistoryEvent_ActivityTaskScheduledEventAttributes{
 			ActivityTaskScheduledEventAttributes: &historypb.ActivityTaskScheduledEventAttributes{
 				ActivityType: &commonpb.ActivityType{Name: activity},
 				Input:        payload(input),
+				RetryPolicy:  &commonpb.RetryPolicy{MaximumAttempts: 1},
 			},
 		}
 	})
@@ -137,6 +167,7 @@ func (t *told) completes(seconds float64, id int64, value any) {
 func (t *told) received(seconds float64, change func(*check.Request)) {
 	request := check.Request{
 		ReceivedAt: at(seconds), AnsweredAt: at(seconds), Kind: "status", Job: "j", Status: 200, State: "running", Ending: "answered",
+		Authorized: true,
 	}
 	if change != nil {
 		change(&request)
@@ -160,6 +191,8 @@ func (t *told) poll(seconds float64, state string, change func(*check.Request)) 
 		seen.Answer = wire.AnswerServerError
 	case request.Status == 429:
 		seen.Answer = wire.AnswerRateLimited
+	case request.Status == 401:
+		seen.Answer = wire.AnswerDenied
 	default:
 		seen.Job = &wire.JobFact{RawState: state}
 		if state == "succeeded" {
@@ -167,6 +200,7 @@ func (t *told) poll(seconds float64, state string, change func(*check.Request)) 
 		}
 	}
 	t.completes(seconds+0.1, id, wire.PollResult{Observation: &seen})
+	t.entry(seconds+0.1, wire.EventResponseReceived, nil)
 	return t
 }
 
@@ -179,6 +213,7 @@ func (t *told) lost(seconds float64) *told {
 			ActivityTaskTimedOutEventAttributes: &historypb.ActivityTaskTimedOutEventAttributes{ScheduledEventId: id},
 		}
 	})
+	t.entry(seconds+7, wire.EventRequestLost, nil)
 	return t
 }
 
@@ -209,6 +244,7 @@ func (t *told) heldBack(seconds float64, end enumspb.EventType) *told {
 			}
 		}
 	})
+	t.entry(seconds+7, wire.EventRequestNotSent, nil)
 	return t
 }
 
@@ -216,6 +252,7 @@ func (t *told) heldBack(seconds float64, end enumspb.EventType) *told {
 func (t *told) refused(seconds float64) *told {
 	id := t.reserves(seconds, wire.ActivityPollStatus)
 	t.completes(seconds+7, id, wire.PollResult{NotSent: wire.NotSentTooLate})
+	t.entry(seconds+7, wire.EventRequestNotSent, nil)
 	return t
 }
 
@@ -240,11 +277,19 @@ func (t *told) cancel(seconds float64) *told {
 	id := t.reserves(seconds, wire.ActivityCancelAtProvider)
 	t.received(seconds, func(r *check.Request) { r.Kind, r.Status, r.State = "cancel", 202, "cancelling" })
 	t.completes(seconds+0.1, id, wire.CancelResult{HTTPStatus: 202})
+	t.entry(seconds+0.1, wire.EventCancelSent, nil)
 	return t
 }
 
+// escalates asks what to do in a state that nobody listed, unless because says else.
 func (t *told) escalates(seconds float64) *told {
 	t.entry(seconds, wire.EventEscalated, nil)
+	return t.because(wire.ReasonUnknownState)
+}
+
+func (t *told) because(reason wire.Reason) *told {
+	t.last().Reason = string(reason)
+	t.chain()
 	return t
 }
 
@@ -272,10 +317,7 @@ func (t *told) signalled(seconds float64, name string, value any) *told {
 func (t *told) nudged(seconds float64) *told {
 	t.signalled(seconds, wire.SignalNudge, wire.Nudge{Source: "a webhook"})
 	t.entry(seconds, wire.EventNudged, nil)
-	entries := t.wait.Runs[len(t.wait.Runs)-1].Audit.Entries
-	entries[len(entries)-1].Reason = string(wire.NudgeFollowed)
-	t.chain()
-	return t
+	return t.because(wire.Reason(wire.NudgeFollowed))
 }
 
 // ana has the key of which decisions on a wait must be signed.
@@ -321,7 +363,7 @@ func (t *told) taskFails(seconds float64, cause enumspb.WorkflowTaskFailedCause)
 // closes gives the wait an outcome.
 func (t *told) closes(seconds float64, outcome wire.Outcome) *told {
 	t.entry(seconds, wire.EventClosed, nil)
-	outcome.OperationID, outcome.ProviderJobID = "op", "j"
+	outcome.OperationID, outcome.ProviderJobID, outcome.ClosedAt = "op", "j", at(seconds)
 	for _, run := range t.wait.Runs {
 		outcome.AuditEntries += len(run.Audit.Entries)
 		outcome.AuditHead = run.Audit.Head
@@ -344,7 +386,7 @@ func outcome(status wire.OutcomeStatus, state string, counters wire.Counters, an
 
 // succeeds ends the wait with a second poll that finds the result.
 func (t *told) succeeds(seconds float64, used int) *told {
-	return t.poll(seconds, "succeeded", nil).closes(seconds+0.2, outcome(wire.StatusSucceeded, "succeeded",
+	return t.poll(seconds, "succeeded", nil).closes(seconds+0.1, outcome(wire.StatusSucceeded, "succeeded",
 		wire.Counters{StatusRequestsUsed: used}, map[string]int{"200": used}))
 }
 
@@ -399,21 +441,22 @@ func TestCleanWaitsBreakNoRule(t *testing.T) {
 		"two runs":         tell().poll(5, "running", nil).continues(6, "run-2", "run-1").succeeds(10, 2),
 		"asked and closed": tell().poll(5, "archiving", nil).escalates(5.1).decides(9, decision(wire.DecisionClose)).closes(9, outcome(wire.StatusUnresolved, "archiving", wire.Counters{StatusRequestsUsed: 1}, map[string]int{"200": 1})),
 		"still asked":      tell().poll(95, "archiving", nil).escalates(95.1).within(200),
-		"lost and found": tell().lost(5).poll(20, "succeeded", nil).closes(20.2, outcome(wire.StatusSucceeded, "succeeded",
+		"lost and found": tell().lost(5).poll(20, "succeeded", nil).closes(20.1, outcome(wire.StatusSucceeded, "succeeded",
 			wire.Counters{StatusRequestsUsed: 2, TransportFailuresUsed: 1}, map[string]int{"lost": 1, "200": 1})),
-		"cancelled": tell().poll(5, "running", nil).decides(8, decision(wire.DecisionCancel)).cancel(9).poll(12, "cancelled", nil).closes(12.2,
+		"cancelled": tell().poll(5, "running", nil).decides(8, decision(wire.DecisionCancel)).cancel(9).poll(12, "cancelled", nil).closes(12.1,
 			outcome(wire.StatusCancelled, "cancelled", wire.Counters{StatusRequestsUsed: 2}, map[string]int{"200": 2})),
 		"a task that failed once": tell().poll(5, "running", nil).taskFails(6, unhandled).taskCompletes(7).succeeds(10, 2),
-		"cancelled after the last failure": tell().poll(5, "", busy("")).poll(10, "", busy("")).poll(15, "", busy("")).escalates(15.2).
-			decides(17, decision(wire.DecisionCancel)).cancel(18).poll(21, "running", nil).poll(25, "cancelled", nil).closes(25.2,
+		"cancelled after the last failure": tell().poll(5, "", busy("")).poll(10, "", busy("")).poll(15, "", busy("")).escalates(15.1).because(wire.ReasonTransportBudgetExhausted).
+			decides(17, decision(wire.DecisionCancel)).cancel(18).poll(21, "running", nil).poll(25, "cancelled", nil).closes(25.1,
 			outcome(wire.StatusCancelled, "cancelled", wire.Counters{StatusRequestsUsed: 5, TransportFailuresUsed: 3}, map[string]int{"503": 3, "200": 2})),
 		"held back": tell().heldBack(5, enumspb.EVENT_TYPE_ACTIVITY_TASK_FAILED).heldBack(15, enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT).
-			heldBack(25, enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCELED).poll(35, "succeeded", nil).closes(35.2,
+			heldBack(25, enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCELED).poll(35, "succeeded", nil).closes(35.1,
 			outcome(wire.StatusSucceeded, "succeeded", wire.Counters{StatusRequestsUsed: 4}, map[string]int{"200": 1})),
-		"nudged": tell().poll(5, "running", nil).nudged(6).counts(8, 1).nudged(9).poll(10, "running", nil).closes(11, outcome(wire.StatusUnresolved, "running", wire.Counters{StatusRequestsUsed: 2, NudgesReceived: 2}, map[string]int{"200": 2})),
+		"nudged": tell().poll(5, "running", nil).nudged(6).poll(8, "running", nil).nudged(9).poll(11, "succeeded", nil).
+			closes(11.1, outcome(wire.StatusSucceeded, "succeeded", wire.Counters{StatusRequestsUsed: 3, NudgesReceived: 2}, map[string]int{"200": 3})),
 		"signed": tell().trusts().poll(5, "archiving", nil).escalates(5.1).signals(6, extend("unsigned", 90, 1)).decides(9, signed(decision(wire.DecisionClose))).
 			closes(9, outcome(wire.StatusUnresolved, "archiving", wire.Counters{StatusRequestsUsed: 1}, map[string]int{"200": 1})),
-		"retry-after kept": tell().poll(5, "", busy("4")).poll(9, "succeeded", nil).closes(9.2, outcome(wire.StatusSucceeded, "succeeded",
+		"retry-after kept": tell().poll(5, "", busy("4")).poll(9.1, "succeeded", nil).closes(9.2, outcome(wire.StatusSucceeded, "succeeded",
 			wire.Counters{StatusRequestsUsed: 2, TransportFailuresUsed: 1}, map[string]int{"503": 1, "200": 1})),
 	} {
 		require.Empty(t, story.wait.Check(at(100)), name)
@@ -489,7 +532,7 @@ func TestEachRuleIsFound(t *testing.T) {
 		"nudges that nobody sent":   {tell().poll(5, "running", nil).closes(9, outcome(wire.StatusUnresolved, "running", wire.Counters{StatusRequestsUsed: 1, NudgesReceived: 1}, map[string]int{"200": 1})), check.RuleCounters},
 		"nudged past Retry-After":   {tell().poll(5, "", busy("9")).nudged(6).succeeds(8, 2), check.RuleRetryAfter},
 		"nudged past min_delay":     {tell().poll(5, "running", nil).nudged(5.5).succeeds(6, 2), check.RuleMinDelay},
-		"counting from one again":   {tell().counts(3, 1).poll(5, "running", nil).continues(6, "run-2", "run-1").counts(7, 1).succeeds(10, 2), check.RuleCounters},
+		"counting from one again":   {tell().poll(5, "running", nil).continues(6, "run-2", "run-1").forgetful().succeeds(10, 2), check.RuleCounters},
 		"counter too low":           {tell().poll(5, "running", nil).succeeds(10, 1), check.RuleCounters},
 		"audit changed":             {tell().poll(5, "running", nil).escalates(6).decides(7, decision(wire.DecisionClose)).closes(7, closed).rewritten(), check.RuleAudit},
 		"audit shortened":           {tell().poll(5, "running", nil).escalates(6).decides(7, decision(wire.DecisionClose)).closes(7, closed).shortened(), check.RuleAudit},
@@ -547,12 +590,9 @@ func (t *told) window(seconds int) *told {
 	return t
 }
 
-// counts puts a reservation with that number into the audit.
-func (t *told) counts(seconds float64, used int) *told {
-	t.entry(seconds, wire.EventRequestReserved, nil)
-	entries := t.wait.Runs[len(t.wait.Runs)-1].Audit.Entries
-	entries[len(entries)-1].StatusRequestsUsed = used
-	t.chain()
+// forgetful has the audit count its reservations from one again.
+func (t *told) forgetful() *told {
+	t.reserved = 0
 	return t
 }
 

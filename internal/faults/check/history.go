@@ -20,6 +20,9 @@ type sending struct {
 	// worker is who ran the last attempt; credential is what it was to send with; yields says that it may be held back.
 	worker, credential string
 	yields             bool
+	// notAfter is the time by which it was to leave; repeated says that the server would have had it sent again after a time-out.
+	notAfter time.Time
+	repeated bool
 	// unsent is why its activity brought no result and yet sent nothing, by the history's word; empty: it may have sent.
 	unsent string
 	// poll is what a status request, or one to submit, taught; nil when its activity brought no result.
@@ -90,6 +93,8 @@ func (c *checker) readRun(run Run) (next string) {
 			failure = c.readTaskFailure(run, event.GetWorkflowTaskFailedEventAttributes())
 		case enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED:
 			failure = ""
+		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED:
+			c.told = true
 		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW:
 			next = event.GetWorkflowExecutionContinuedAsNewEventAttributes().GetNewExecutionRunId()
 		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED:
@@ -119,8 +124,12 @@ func (c *checker) readActivity(event *historypb.HistoryEvent, activities map[int
 		scheduled := event.GetActivityTaskScheduledEventAttributes()
 		name := scheduled.GetActivityType().GetName()
 		if name == c.activity || name == wire.ActivityCancelAtProvider {
-			activities[event.GetEventId()] = &sending{activity: name, scheduled: at}
-			activities[event.GetEventId()].readRequest(scheduled.GetInput())
+			s := &sending{activity: name, scheduled: at, repeated: repeats(scheduled.GetRetryPolicy())}
+			s.readRequest(scheduled.GetInput())
+			activities[event.GetEventId()] = s
+			if c.told {
+				c.say(RuleStop, "reserved at %s after it was told to stop", clock(at))
+			}
 		}
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_STARTED:
 		started := event.GetActivityTaskStartedEventAttributes()
@@ -169,13 +178,22 @@ func (s *sending) readRequest(input *commonpb.Payloads) {
 		CredentialRef  string     `json:"credential_ref"`
 		MayHoldBack    bool       `json:"may_hold_back"`
 		HoldBackBefore *time.Time `json:"hold_back_before"`
+		NotAfter       time.Time  `json:"not_after"`
 	}
 	if json.Unmarshal(data(input), &request) == nil { // the product's own tests hold the inputs
 		s.credential, s.yields = request.CredentialRef, request.MayHoldBack || request.HoldBackBefore != nil
+		s.notAfter = request.NotAfter
 	}
 	if s.activity == wire.ActivitySubmit {
 		_ = json.Unmarshal(data(input), &s.reserved) // without its key and fingerprint the rules find it
 	}
+}
+
+// repeats reports whether the server has an activity run again after a time-out by which it may have sent something.
+func repeats(policy *commonpb.RetryPolicy) bool {
+	final := policy.GetNonRetryableErrorTypes()
+	ends := slices.Contains(final, "TemporalTimeout:StartToClose") && slices.Contains(final, "TemporalTimeout:Heartbeat")
+	return policy.GetMaximumAttempts() != 1 && !ends
 }
 
 func (c *checker) readResult(s *sending, result *commonpb.Payloads) {

@@ -65,6 +65,33 @@ func (c *checker) reserved() {
 	}
 }
 
+// sentOnce: the server was told to send no request again that may have left.
+func (c *checker) sentOnce() {
+	for _, s := range c.sendings {
+		if s.repeated {
+			c.say(RuleReservation, "the request reserved at %s would be sent again by the server after a time-out", clock(s.scheduled))
+		}
+	}
+}
+
+// sentAsKnown: the provider knows the credential of each request, and none goes on with one that was turned down.
+func (c *checker) sentAsKnown() {
+	for i, request := range c.Requests {
+		if !request.Authorized {
+			c.say(RuleCredential, "request %d at %s came without its credential", i+1, clock(request.ReceivedAt))
+		}
+	}
+	denied := map[string]time.Time{}
+	for _, s := range c.sendings {
+		if at, is := denied[s.credential]; is && s.request != nil {
+			c.say(RuleCredential, "sent at %s with %q, which was turned down at %s", clock(s.request.ReceivedAt), s.credential, clock(at))
+		}
+		if seen := s.observation(); seen != nil && (seen.HTTPStatus == http.StatusUnauthorized || seen.HTTPStatus == http.StatusForbidden) {
+			denied[s.credential] = s.closed
+		}
+	}
+}
+
 // budgeted are the requests that have the budget.
 func (c *checker) budgeted() []Request {
 	return slices.DeleteFunc(slices.Clone(c.Requests), func(r Request) bool { return activityOf(r) != c.activity })
@@ -154,9 +181,15 @@ func (c *checker) neverEarly() {
 	}
 }
 
+// wanted is a time in which the provider wants to be left alone, and when the wait had learned of it.
+type wanted struct {
+	interval
+	learned time.Time
+}
+
 // heeded are the times in which the provider did not want to be asked, as far as the wait has learned of them.
-func (c *checker) heeded() []interval {
-	var out []interval
+func (c *checker) heeded() []wanted {
+	var out []wanted
 	for _, s := range c.sendings {
 		if s.request == nil || s.closed.IsZero() {
 			continue
@@ -166,7 +199,7 @@ func (c *checker) heeded() []interval {
 			continue
 		}
 		if wait := retryAfter(s.request.RetryAfter, s.request.AnsweredAt); wait > 0 && !s.request.AnsweredAt.IsZero() {
-			out = append(out, interval{from: s.request.AnsweredAt, until: s.request.AnsweredAt.Add(wait)})
+			out = append(out, wanted{interval{from: s.request.AnsweredAt, until: s.request.AnsweredAt.Add(wait)}, s.closed})
 		}
 	}
 	return out
@@ -192,7 +225,8 @@ func retryAfter(lines []string, answered time.Time) time.Duration {
 	return longest
 }
 
-// neverLate holds what came against the deadline in force, and what the sender says against it to the millisecond.
+// neverLate holds what came against the deadline in force, what the sender says against it to the millisecond, and until when the
+// sender was to send.
 func (c *checker) neverLate() {
 	for n, request := range c.budgeted() {
 		allowed := c.limitsAt(request.ReceivedAt)
@@ -201,6 +235,10 @@ func (c *checker) neverLate() {
 		}
 	}
 	for _, poll := range c.polls() {
+		granted := c.limitsAt(poll.scheduled)
+		if stop := granted.stop(); poll.notAfter.IsZero() || poll.notAfter.After(stop) {
+			c.say(RuleDeadline, "reserved at %s to leave before %s, the deadline was %s", clock(poll.scheduled), clock(poll.notAfter), clock(stop))
+		}
 		seen := poll.observation()
 		if seen == nil || seen.SentAt == nil {
 			continue
@@ -289,13 +327,16 @@ func (c *checker) cancelsOnce() {
 			c.say(RuleCancel, "cancel request %d at %s after %d decisions to cancel", sent, clock(request.ReceivedAt), decided)
 		}
 	}
-	most := 1
-	if c.Spec.Escalation.MaxExtensions != nil {
-		most = *c.Spec.Escalation.MaxExtensions
-	}
-	if used := c.limitsAt(c.now).extensions; used > most {
+	if used, most := c.limitsAt(c.now).extensions, c.maxExtensions(); used > most {
 		c.say(RuleDecision, "%d extensions were applied, %d were allowed", used, most)
 	}
+}
+
+func (c *checker) maxExtensions() int {
+	if most := c.Spec.Escalation.MaxExtensions; most != nil {
+		return *most
+	}
+	return 1
 }
 
 // nothingUnsent: what history says was not sent has not come to the provider.
@@ -335,6 +376,9 @@ func (c *checker) answersAgree() {
 func (c *checker) outcomeAgrees() {
 	if c.outcome == nil {
 		return
+	}
+	if c.outcome.Reason == wire.ReasonWaitCancelled && !c.told {
+		c.say(RuleOutcome, "it was not told to stop, and ended for that")
 	}
 	state, unproven := c.lastState()
 	switch said := c.outcome.Status; said {
@@ -415,20 +459,23 @@ func (c *checker) auditEnds(entries int, head string) {
 	}
 }
 
-// hurriedOnce: between two requests one nudge brings the next one forward. That it never comes too early is held by the rules on
-// every request.
+// hurriedOnce: between two requests one nudge brings the next one forward, none while a person is asked, and none the last one. That
+// it never comes too early is held by the rules on every request.
 func (c *checker) hurriedOnce() {
-	followed := false
+	followed, asked, reserved := false, false, 0
 	for _, entry := range c.entries {
 		switch entry.Event { //nolint:exhaustive // the others let no more nudges count
 		case wire.EventRequestReserved, wire.EventEscalated, wire.EventDecisionApplied:
-			followed = false
+			followed, asked = false, entry.Event == wire.EventEscalated
+			reserved += count(entry.Event == wire.EventRequestReserved)
 		case wire.EventNudged:
-			follows := entry.Reason == string(wire.NudgeFollowed)
-			if follows && followed {
-				c.say(RuleNudge, "entry %d follows a second nudge since the last request", entry.Seq)
+			if entry.Reason != string(wire.NudgeFollowed) {
+				continue
 			}
-			followed = followed || follows
+			if followed || asked || reserved+1 >= c.limitsAt(entry.At).requests {
+				c.say(RuleNudge, "entry %d follows a nudge: another since the last request %t, while a person is asked %t, %d requests reserved", entry.Seq, followed, asked, reserved)
+			}
+			followed = true
 		}
 	}
 }

@@ -20,8 +20,9 @@ type Submission struct {
 	Requests []Request
 	// Waits are the waits of the jobs that the provider has made for it, by the job's id. One without runs was not begun.
 	Waits map[string]Wait
-	// Keys are as in Wait.
+	// Keys and Most are as in Wait.
 	Keys []wire.DecisionKey
+	Most wire.GrantBounds
 }
 
 // Check returns every violation of a submission, as seen at that time. Those of its waits are found by Wait.Check.
@@ -32,7 +33,7 @@ func (s Submission) Check(now time.Time) []Violation {
 	}
 	for _, rule := range []func(){
 		c.oneAtATime, c.reserved, c.withinBudget, c.neverEarly, c.neverLate, c.silentWhileAsking, c.cancelsOnce, c.nothingUnsent,
-		c.reservationsCounted, c.signedRightly, c.madeOnce, c.keyKept, c.keyCarried, c.oneWait, c.endedRightly,
+		c.reservationsCounted, c.signedRightly, c.goesOn, c.sentOnce, c.sentAsKnown, c.withinBounds, c.madeOnce, c.keyKept, c.keyCarried, c.oneWait, c.endedRightly,
 	} {
 		rule()
 	}
@@ -55,7 +56,7 @@ func (s Submission) read(now time.Time) *submissionChecker {
 			OperationID: s.Spec.SubmissionID, ProviderJobID: s.Spec.SubmissionID, DeadlineAt: by,
 			MaxStatusRequests: most, MaxTransportFailures: most, Schedule: s.Spec.Wait.Schedule, Escalation: s.Spec.Wait.Escalation,
 		},
-		Runs: s.Runs, Requests: s.Requests, Keys: s.Keys,
+		Runs: s.Runs, Requests: s.Requests, Keys: s.Keys, Most: s.Most,
 	}.readAs(wire.ActivitySubmit, now)}
 	c.readSubmitted()
 	return c
@@ -216,11 +217,28 @@ func (c *submissionChecker) oneWait() {
 	if own != (c.outcome.Owner == nil) {
 		c.say(RuleSubmission, "the wait of the job %q is that of %q, the outcome names the owner %v", job, wait.Spec.OperationID, c.outcome.Owner)
 	}
-	if own && wait.Spec.RequestFingerprint != c.outcome.Fingerprint {
-		c.say(RuleSubmission, "the wait has the fingerprint %q, the submission %q", wait.Spec.RequestFingerprint, c.outcome.Fingerprint)
+	if own {
+		c.waitsAsSaid(wait.Spec)
 	}
 	if ended, told := wait.read(c.now).outcome, c.outcome.Wait; told != nil && (ended == nil || ended.Status != told.Status || ended.AuditHead != told.AuditHead) {
 		c.say(RuleOutcome, "the outcome of the wait is told as %q, the wait has another", told.Status)
+	}
+}
+
+// waitsAsSaid: the wait is for what was submitted, and may use what the spec of the submission says. What a person decides gives it as
+// much time again.
+func (c *submissionChecker) waitsAsSaid(wait wire.Spec) {
+	if wait.RequestFingerprint != c.outcome.Fingerprint {
+		c.say(RuleSubmission, "the wait has the fingerprint %q, the submission %q", wait.RequestFingerprint, c.outcome.Fingerprint)
+	}
+	said := c.Submission.Spec.Wait
+	by := limits{deadline: said.DeadlineAt}
+	for _, a := range c.applied {
+		by.extend(a.at.Add(said.DeadlineAt.Sub(c.opened())))
+	}
+	if wait.MaxStatusRequests != said.MaxStatusRequests || wait.MaxTransportFailures != said.MaxTransportFailures || wait.DeadlineAt.After(by.deadline) {
+		c.say(RuleSubmission, "the wait may send %d requests, fail %d times and go on until %s, the submission says %d, %d and %s", wait.MaxStatusRequests,
+			wait.MaxTransportFailures, clock(wait.DeadlineAt), said.MaxStatusRequests, said.MaxTransportFailures, clock(by.deadline))
 	}
 }
 

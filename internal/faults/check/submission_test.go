@@ -22,17 +22,17 @@ type filed struct {
 // file begins a submission that has 60 seconds and 4 requests.
 func file(keyed bool) *filed {
 	return &filed{told: tell(), submission: check.Submission{
-		Keyed: keyed, Waits: map[string]check.Wait{},
+		Keyed: keyed, Waits: map[string]check.Wait{}, Most: wire.GrantBounds{Seconds: 90, StatusRequests: 2},
 		Spec: wire.SubmitSpec{
 			SubmissionID: "s", MaxSubmitRequests: 4,
-			Wait: wire.SubmitWait{DeadlineAt: at(60), Schedule: wire.Schedule{MinDelaySeconds: new(2)}},
+			Wait: wire.SubmitWait{DeadlineAt: at(60), MaxStatusRequests: 4, MaxTransportFailures: 3, Schedule: wire.Schedule{MinDelaySeconds: new(2)}},
 		},
 	}, fields: wire.SubmitOutcome{SubmissionID: "s", Generation: 1, Fingerprint: "sha256:f"}}
 }
 
 // reserved is what history has of a request before it may leave.
 func reserved(generation int, key string) wire.SubmitRequest {
-	return wire.SubmitRequest{Generation: generation, Key: key, Fingerprint: "sha256:f"}
+	return wire.SubmitRequest{Generation: generation, Key: key, Fingerprint: "sha256:f", NotAfter: at(60)}
 }
 
 // submits is a request to submit with its answer, as history and provider have it. It makes the job "j" unless change says else.
@@ -150,6 +150,19 @@ func TestCleanSubmissionsBreakNoRule(t *testing.T) {
 	}
 }
 
+// within has the wait of the job bound in another way.
+func (f *filed) within(change func(*wire.Spec)) *filed {
+	wait := f.submission.Waits["j"]
+	change(&wait.Spec)
+	f.submission.Waits["j"] = wait
+	return f
+}
+
+func (f *filed) stopped(seconds float64) *filed {
+	f.toldToStop(seconds)
+	return f
+}
+
 // waiting has a wait that goes on.
 func (f *filed) waiting(job string) *filed {
 	f.submission.Waits[job] = tell().poll(10, "running", nil).wait
@@ -183,6 +196,10 @@ func TestEachRuleOfSubmissionsIsFound(t *testing.T) {
 		"an owner that is none":         {accepted().ends("j", func(o *wire.SubmitOutcome) { o.Owner = &wire.Owner{OperationID: "s"} }), check.RuleSubmission},
 		"an outcome with another key":   {accepted().ends("j", func(o *wire.SubmitOutcome) { o.IdempotencyKey = "l" }), check.RuleSubmission},
 		"a wait of something else":      {accepted().ends("j", func(o *wire.SubmitOutcome) { o.Fingerprint = "sha256:g" }), check.RuleSubmission},
+		"a wait of more requests":       {accepted().within(func(s *wire.Spec) { s.MaxStatusRequests++ }).ends("j", nil), check.RuleSubmission},
+		"a wait of more time":           {accepted().within(func(s *wire.Spec) { s.DeadlineAt = at(90) }).ends("j", nil), check.RuleSubmission},
+		"told to stop, and goes on":     {file(true).submits(5, reserved(1, "k"), answerLost).stopped(7).submits(9, reserved(1, "k"), known).awaits("j", "s").ends("j", nil), check.RuleStop},
+		"without its credential":        {file(true).submits(5, reserved(1, "k"), func(r *check.Request) { r.Authorized = false }).awaits("j", "s").ends("j", nil), check.RuleCredential},
 		"another outcome of the wait":   {accepted().ends("j", func(o *wire.SubmitOutcome) { o.Wait.AuditHead = "sha256:0" }), check.RuleOutcome},
 		"an outcome beside the wait's":  {accepted().ends("j", func(o *wire.SubmitOutcome) { o.Status = wire.StatusFailed }), check.RuleOutcome},
 		"refused with a job":            {file(true).submits(5, reserved(1, "k"), nil).closed(func(o *wire.SubmitOutcome) { o.Status = wire.StatusRefused }), check.RuleOutcome},
