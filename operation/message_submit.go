@@ -17,6 +17,9 @@ func (f *facts) submission(b wire.Briefing) {
 	}
 	f.add("submission", "generation %d to %s, account %s; job: %s", s.Generation, b.Provider, b.Account, job)
 	f.add("request", "%s, idempotency %s", s.Fingerprint, keyText(s))
+	if s.RepeatBefore != nil {
+		f.add("sent again", "not after %s, when the provider may forget the key", timestamp(*s.RepeatBefore))
+	}
 	if s.WaitWorkflowID != "" {
 		f.add("waited for by", "%s", s.WaitWorkflowID)
 	}

@@ -290,3 +290,20 @@ func TestAnotherCredentialForWhatMayHaveBeenSent(t *testing.T) {
 		require.Equal(t, before == wire.SubmitAmbiguous, strings.Contains(message, "there are TWO"), message)
 	}
 }
+
+// R38: who is asked what to do about a request that may have made a job reads until when it may be sent again with its key, where
+// the provider forgets it.
+func TestMessageSaysWhenTheKeyEnds(t *testing.T) {
+	t.Parallel()
+	for known, want := range map[int]bool{0: false, 600: true} {
+		op := submissionAt(t, wire.SubmissionFacts{Fingerprint: "sha256:f1", Idempotency: wire.IdempotencyHeader, KeySeconds: known}, func(s *wire.SubmitSpec) {
+			s.MaxSubmitRequests = 1
+		})
+		_, now := nextSubmit(t, op, start)
+		op.SubmitAnswered(now, submitResult(wire.SubmitAmbiguous, 500))
+		require.Equal(t, wire.ReasonSubmissionAmbiguous, op.Escalation().Reason)
+		// Ten minutes from the request, less the 30 seconds that one more may take.
+		line := "\nsent again: not after 2025-04-18T10:29:30Z, when the provider may forget the key\n"
+		require.Equal(t, want, strings.Contains(operation.Message(op.Briefing(now)), line))
+	}
+}
