@@ -39,8 +39,8 @@ type Options struct {
 	Destinations map[string]Destination
 	// Visibility finds earlier waits for a job. Nil: the client of the worker that runs the activity.
 	Visibility Visibility
-	// Outcomes tells how waits ended, for fetches: a credential is sent only for what a wait has found. Nil: the client of the
-	// worker that runs the activity.
+	// Outcomes tells how waits and submissions ended, for fetches: a credential is sent only for what one of them has found. Nil:
+	// the client of the worker that runs the activity.
 	Outcomes Outcomes
 	// Logger receives what an operator must know. It is given no URL and no secret. Nil: slog.Default().
 	Logger *slog.Logger

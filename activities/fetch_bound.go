@@ -17,12 +17,13 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// ErrNoOutcome says that there is no wait of that workflow id which has ended with an outcome, or no longer.
+// ErrNoOutcome says that there is no wait or submission of that workflow id which has ended with an outcome, or no longer.
 var ErrNoOutcome = errors.New("no outcome")
 
-// Outcomes tells how waits ended.
+// Outcomes tells how waits and submissions ended.
 type Outcomes interface {
-	// Outcome is that of the latest wait of a workflow id. It wraps ErrNoOutcome where there is none.
+	// Outcome is that of the latest wait, or submission, of a workflow id; of a submission it has the job and its result. It wraps
+	// ErrNoOutcome where there is none.
 	Outcome(ctx context.Context, workflowID string) (wire.Outcome, error)
 }
 
@@ -33,14 +34,24 @@ func (e endings) Outcome(ctx context.Context, workflowID string) (wire.Outcome, 
 	described, err := e.client.DescribeWorkflow(ctx, workflowID, "")
 	switch {
 	case errors.As(err, new(*serviceerror.NotFound)):
-		return wire.Outcome{}, fmt.Errorf("%w: the server knows no wait %q, or no longer", ErrNoOutcome, workflowID)
+		return wire.Outcome{}, fmt.Errorf("%w: the server knows no %q, or no longer", ErrNoOutcome, workflowID)
 	case err != nil:
 		return wire.Outcome{}, err
-	case described.WorkflowType.Name != wire.WorkflowAwaitJob || described.Status != enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
-		return wire.Outcome{}, fmt.Errorf("%w: %q has not completed as a wait", ErrNoOutcome, workflowID)
+	case described.Status != enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+		return wire.Outcome{}, fmt.Errorf("%w: %q has not completed", ErrNoOutcome, workflowID)
 	}
-	var outcome wire.Outcome
-	return outcome, e.client.GetWorkflow(ctx, workflowID, described.WorkflowExecution.RunID).Get(ctx, &outcome)
+	run := e.client.GetWorkflow(ctx, workflowID, described.WorkflowExecution.RunID)
+	switch described.WorkflowType.Name {
+	case wire.WorkflowAwaitJob:
+		var outcome wire.Outcome
+		return outcome, run.Get(ctx, &outcome)
+	case wire.WorkflowSubmitAndAwait:
+		var outcome wire.SubmitOutcome
+		err := run.Get(ctx, &outcome)
+		return wire.Outcome{ProviderJobID: outcome.ProviderJobID, Result: outcome.Result}, err
+	default:
+		return wire.Outcome{}, fmt.Errorf("%w: %q is neither a wait nor a submission", ErrNoOutcome, workflowID)
+	}
 }
 
 func (a *Activities) outcomesOf(ctx context.Context) Outcomes {
@@ -54,8 +65,9 @@ func (a *Activities) outcomesOf(ctx context.Context) Outcomes {
 type allowance func(credential Credential, at *url.URL) error
 
 // referenceOf binds a credential to what a wait has found: whoever starts a fetch chooses the URL, and must not have the
-// worker's credential read whatever the provider has. The reference is the one in the outcome of the wait for that job, or was
-// read from the provider by the fetch itself, or lies where the credential's own entry allows it.
+// worker's credential read whatever the provider has. The reference is the one in the outcome of the wait for that job, or of the
+// submission that was answered with that job finished, or was read from the provider by the fetch itself, or lies where the
+// credential's own entry allows it.
 func (a *Activities) referenceOf(ctx context.Context, request wire.FetchRequest) allowance {
 	found := sync.OnceValue(func() error { return a.findReference(ctx, request.Spec) })
 	return func(credential Credential, at *url.URL) error {
@@ -67,16 +79,21 @@ func (a *Activities) referenceOf(ctx context.Context, request wire.FetchRequest)
 }
 
 func (a *Activities) findReference(ctx context.Context, spec wire.FetchSpec) error {
-	outcome, err := a.outcomesOf(ctx).Outcome(ctx, wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID))
-	switch {
-	case err != nil && !errors.Is(err, ErrNoOutcome):
-		return &fetchAgain{detail: "the outcome of the wait cannot be read"}
-	case err != nil || outcome.Result[spec.ResultName] != spec.URL:
-		return endFetch(wire.FetchReferenceRejected, "no wait for this job has ended with this reference as its %q, and the entry of credential %q has no fetch that allows it",
-			spec.ResultName, spec.CredentialRef)
-	default:
-		return nil
+	for _, workflowID := range []string{
+		wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID),
+		wire.SubmitWorkflowID(spec.Provider, spec.Account, spec.OperationID), // a job that was finished at once has no wait
+	} {
+		outcome, err := a.outcomesOf(ctx).Outcome(ctx, workflowID)
+		switch {
+		case errors.Is(err, ErrNoOutcome):
+		case err != nil:
+			return &fetchAgain{detail: "the outcome of the wait cannot be read"}
+		case outcome.ProviderJobID == spec.ProviderJobID && outcome.Result[spec.ResultName] == spec.URL:
+			return nil
+		}
 	}
+	return endFetch(wire.FetchReferenceRejected, "no wait for this job has ended with this reference as its %q, and the entry of credential %q has no fetch that allows it",
+		spec.ResultName, spec.CredentialRef)
 }
 
 // followed is whether a redirect may have the credential: where who redirects has it already.

@@ -30,6 +30,14 @@ func TestFetchIsBoundToAWait(t *testing.T) {
 		"another reference": {func(f *fetcher) { f.found = map[string]string{"file": f.URL + "/files/another.csv"} }, wire.FetchReferenceRejected, denied},
 		"another name":      {func(f *fetcher) { f.found = map[string]string{"log": f.spec().URL} }, wire.FetchReferenceRejected, denied},
 		"no wait":           {func(f *fetcher) { f.none = fmt.Errorf("%w: gone", ErrNoOutcome) }, wire.FetchReferenceRejected, denied},
+		"no wait, but a submission that was answered with it": {func(f *fetcher) {
+			f.none = ErrNoOutcome
+			f.submitted = &wire.Outcome{ProviderJobID: "exp_71c", Result: map[string]string{"file": f.spec().URL}}
+		}, "", ""},
+		"no wait, and a submission that was answered with another job": {func(f *fetcher) {
+			f.none = ErrNoOutcome
+			f.submitted = &wire.Outcome{ProviderJobID: "exp_72", Result: map[string]string{"file": f.spec().URL}}
+		}, wire.FetchReferenceRejected, denied},
 		"no wait, but the entry allows it": {func(f *fetcher) {
 			f.none = ErrNoOutcome
 			f.entry(fmt.Sprintf(`{version: "1", file: key, origins: [%q], fetch: [%q]}`, f.URL, f.URL+"/files/"))

@@ -49,12 +49,20 @@ type fetcher struct {
 	// found is how the wait ended; nil: with the reference that is fetched. none is why it has no outcome.
 	found map[string]string
 	none  error
+	// submitted is how the submission ended; nil: it has no outcome.
+	submitted *wire.Outcome
 }
 
-// Outcome is that of the wait.
+// Outcome is that of the wait, or of the submission.
 func (f *fetcher) Outcome(_ context.Context, workflowID string) (wire.Outcome, error) {
+	if workflowID == "jobwait-submit/demo-export/acct-42/report-1" {
+		if f.submitted == nil {
+			return wire.Outcome{}, ErrNoOutcome
+		}
+		return *f.submitted, nil
+	}
 	require.Equal(f.t, "jobwait/demo-export/acct-42/exp_71c", workflowID)
-	return wire.Outcome{Status: wire.StatusSucceeded, Result: f.found}, f.none
+	return wire.Outcome{Status: wire.StatusSucceeded, ProviderJobID: "exp_71c", Result: f.found}, f.none
 }
 
 func newFetcher(t *testing.T, handler http.HandlerFunc) *fetcher {
