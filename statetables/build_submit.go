@@ -21,7 +21,13 @@ const (
 // stands), for tables that list none.
 var refusedByHTTP = []int{400, 401, 403, 404, 405, 406, 411, 413, 414, 415, 422, 431}
 
-var submitMethods = []string{"POST", "PUT"}
+// laterByHTTP is the answer that refuses a request only because there were too many (RFC 6585 section 4), for tables that list none.
+var laterByHTTP = []int{429}
+
+const methodGET = "GET"
+
+// submitMethods are those by which providers make jobs; some begin an export by a GET.
+var submitMethods = []string{"POST", "PUT", methodGET}
 
 // buildSubmit reads how a submission can be repeated, and how it is sent.
 func (b *builder) buildSubmit() {
@@ -81,10 +87,21 @@ func (b *builder) buildSubmitCall(written *SubmitDoc) {
 	if written.Valid != nil {
 		made.keySeconds = written.Valid.Seconds
 	}
+	b.buildSendAs(made, request.SendAs)
 	b.checkKey(made)
 	b.checkSubmitHoles(made)
 	b.buildSubmitAnswer(made, written.Answer)
 	b.table.submit = made
+}
+
+func (b *builder) buildSendAs(made *submitCall, word string) {
+	made.form = word == sendAsForm
+	switch {
+	case word != "" && !made.form:
+		b.fail("submit.request.send_as", "submit: request: send_as %q; write form for application/x-www-form-urlencoded, or leave it out for JSON", word)
+	case made.form && made.method == methodGET:
+		b.fail("submit.request.send_as", "submit: request: send_as says how a body is written, and a GET has none; remove it")
+	}
 }
 
 // checkKey wants the key to have one place, and to be long enough there.
@@ -95,6 +112,8 @@ func (b *builder) checkKey(made *submitCall) {
 		b.fail("submit.request.url", "submit: request: {key} stands in the url of a client_id only; write idempotency: client_id, or remove it")
 	case made.idempotency == wire.IdempotencyHeader && (!headerShape.MatchString(made.keyName) || slices.Contains(ownHeaders, strings.ToLower(made.keyName))):
 		b.fail("submit.name", "submit: name %q is no header that a key can stand in", made.keyName)
+	case made.method == methodGET && (made.idempotency == wire.IdempotencyBody || made.idempotency == wire.IdempotencyClientID && !inURL):
+		b.fail("submit.request.method", "submit: request: a GET has no body that a key could stand in; write idempotency: none where the provider knows no other place for it")
 	case made.keyLength > 0 && made.keyLength < leastKeyLength:
 		b.fail("submit.max_length", "submit: max_length %d leaves no room for a key of at least %d characters; a request cannot use it, write idempotency: none and say so in note", made.keyLength, leastKeyLength)
 	}
@@ -113,15 +132,15 @@ func (b *builder) checkSubmitHoles(made *submitCall) {
 }
 
 func (b *builder) buildSubmitAnswer(made *submitCall, written *SubmitAnswerDoc) {
-	made.accepted, made.done, made.later, made.exists = written.Accepted, written.Done, written.Later, written.Exists
+	made.accepted, made.done, made.refused, made.later, made.exists = written.Accepted, written.Done, written.Refused, written.Later, written.Exists
 	if made.accepted == nil {
-		made.accepted = slices.DeleteFunc(successByHTTP(), func(code int) bool { return slices.Contains(made.exists, code) })
+		made.accepted = without(successByHTTP(), made.exists)
 	}
-	made.refused = written.Refused
+	if made.later == nil {
+		made.later = without(laterByHTTP, made.accepted, made.refused, made.exists)
+	}
 	if made.refused == nil {
-		made.refused = slices.DeleteFunc(slices.Clone(refusedByHTTP), func(code int) bool {
-			return slices.Contains(slices.Concat(made.later, made.exists), code)
-		})
+		made.refused = without(refusedByHTTP, made.later, made.exists)
 	}
 	b.checkSubmitCodes(made)
 	made.jobID = b.expression("submit.answer.job_id", written.JobID, wantsText)
@@ -150,6 +169,11 @@ func (b *builder) buildSubmitAnswer(made *submitCall, written *SubmitAnswerDoc) 
 	default:
 		b.fail("submit.answer.read_as", "submit: answer: read_as %q; write status where the answer has the shape of a status answer, or leave it out", written.ReadAs)
 	}
+}
+
+// without are the codes that none of the others has.
+func without(codes []int, others ...[]int) []int {
+	return slices.DeleteFunc(slices.Clone(codes), func(code int) bool { return slices.Contains(slices.Concat(others...), code) })
 }
 
 // successByHTTP are all codes by which HTTP says that a request was received, understood and accepted.

@@ -235,12 +235,14 @@ type SubmitDoc struct {
 	Examples    []SubmitExampleDoc `yaml:"examples"`
 }
 
-// SubmitRequestDoc is the request that submits. Its body is the spec's; {key} in the url is the idempotency key.
+// SubmitRequestDoc is the request that submits. Its body is the spec's, as JSON or as SendAs says; {key} in the url is the
+// idempotency key.
 type SubmitRequestDoc struct {
 	Method  string            `yaml:"method"`
 	URL     string            `yaml:"url"`
 	Query   map[string]string `yaml:"query"`
 	Headers map[string]string `yaml:"headers"`
+	SendAs  string            `yaml:"send_as"`
 	Source  string            `yaml:"source"`
 }
 

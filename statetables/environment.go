@@ -29,6 +29,8 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 		cel.Function("last_segment",
 			cel.Overload("last_segment_string", []*cel.Type{cel.StringType}, cel.StringType, cel.UnaryBinding(lastSegment)),
 			cel.Overload("last_segment_string_int", []*cel.Type{cel.StringType, cel.IntType}, cel.StringType, cel.BinaryBinding(lastSegmentBut))),
+		cel.Function("query_value", cel.Overload("query_value_string_string", []*cel.Type{cel.StringType, cel.StringType}, cel.DynType,
+			cel.BinaryBinding(queryValue))),
 	)
 })
 
@@ -94,6 +96,27 @@ func lastSegmentBut(value, leftOut ref.Val) ref.Val {
 		return types.NewErr("the path has fewer segments")
 	}
 	return types.String(segments[len(segments)-1-int(but)])
+}
+
+// queryValue is the first value that a name has in a URL's query; null where it has none.
+func queryValue(address, name ref.Val) ref.Val {
+	text, isText := address.(types.String)
+	wanted, isName := name.(types.String)
+	if !isText || !isName {
+		return types.NewErr("not two texts")
+	}
+	parsed, err := url.Parse(string(text))
+	if err != nil {
+		return types.NewErr("no URL")
+	}
+	query, err := url.ParseQuery(parsed.RawQuery)
+	if err != nil {
+		return types.NewErr("no query")
+	}
+	if query.Get(string(wanted)) == "" {
+		return types.NullValue
+	}
+	return types.String(query.Get(string(wanted)))
 }
 
 // adapter shows the body to CEL without copying it.

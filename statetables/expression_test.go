@@ -45,6 +45,9 @@ func TestExpressions(t *testing.T) {
 		{give: `last_segment("https://a.example/jobs/op%201/status/?v=2")`, want: "status"},
 		{give: `last_segment("https://a.example/jobs/op%201/status/?v=2", 1)`, want: "op 1"},
 		{give: `last_segment("/status", 2)`, err: errType},
+		{give: `query_value("https://a.example/poll?v=2&_jobId=op%201&_jobId=3", "_jobId")`, want: "op 1"},
+		{give: `either(query_value("https://a.example/poll?v=", "v"), "none")`, want: "none"},
+		{give: `query_value("https://a.example/poll?%", "v")`, err: errType},
 		{give: `last_segment("/status", -1)`, err: errType},
 		// R8: digits survive, in plain ways, as text, and as far as 64 bits reach in calculations.
 		{give: `body.i`, want: number("9007199254740993")},

@@ -308,6 +308,7 @@ func schemaRules() map[string]members {
 		"submit.request.method":                oneWordOf(submitMethods...),
 		"submit.request.url":                   submittedURL,
 		"submit.request.headers":               {{"propertyNames", headerNames()}},
+		"submit.request.send_as":               oneWordOf(sendAsForm),
 		"submit.answer":                        {required("source")},
 		"submit.answer.accepted":               {{"minItems", 1}},
 		"submit.answer.accepted[]":             within(200, 499),

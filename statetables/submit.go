@@ -26,6 +26,7 @@ type submitCall struct {
 	keyName     string
 	keyLength   int // 0: any
 	keySeconds  int // 0: no end is documented
+	form        bool
 
 	accepted, refused, later, exists []int
 	// done are those of the accepted after which there is nothing to wait for.
@@ -130,8 +131,12 @@ func (t *Table) SubmitRequest(target wire.Target, key string, body []byte) (Requ
 	if err != nil {
 		return Request{}, err
 	}
+	body, kind, err := t.submit.encode(body)
+	if err != nil {
+		return Request{}, err
+	}
 	if len(body) > 0 && !hasHeader(header, contentType) {
-		header[contentType] = "application/json"
+		header[contentType] = kind
 	}
 	if key != "" && t.submit.idempotency == wire.IdempotencyHeader {
 		header[t.submit.keyName] = key
@@ -205,6 +210,24 @@ func (s *submitCall) bodyWith(body []byte, key string) ([]byte, error) {
 	return putKey(body, strings.Split(s.keyName, "."), key)
 }
 
+// encode writes a JSON body as the provider takes it, and names the media type of that.
+func (s *submitCall) encode(body []byte) (encoded []byte, kind string, err error) {
+	empty := len(body) == 0 || string(body) == "{}"
+	switch {
+	case s.method == methodGET && !empty:
+		return nil, "", errors.New("body: nothing is sent with a GET; leave it out")
+	case s.method == methodGET:
+		return nil, "", nil
+	case s.form && !empty:
+		body, err = formOf(body)
+		return body, "application/x-www-form-urlencoded", err
+	case s.form:
+		return nil, "", nil
+	default:
+		return body, "application/json", nil
+	}
+}
+
 // putKey writes the key at a path of members; an empty key only looks that nothing stands there.
 func putKey(object []byte, path []string, key string) ([]byte, error) {
 	members := map[string]jsontext.Value{}
@@ -242,7 +265,11 @@ func (t *Table) Fingerprint(target wire.Target, body []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	canonical := jsontext.Value(bytes.Clone(request.Body))
+	asked, err := t.submit.bodyWith(body, "")
+	if err != nil {
+		return "", err
+	}
+	canonical := jsontext.Value(bytes.Clone(asked))
 	if len(canonical) > 0 {
 		if err := canonical.Canonicalize(jsontext.CanonicalizeRawInts(false)); err != nil {
 			return "", errors.New("body: not canonical JSON")

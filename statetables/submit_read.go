@@ -28,6 +28,7 @@ func (t *Table) ReadSubmission(asked wire.Target, key, sentTo string, response R
 	reading := SubmissionReading{Observation: wire.Observation{
 		HTTPStatus: response.Status, Size: int64(len(response.Body)), TableDigest: t.digest, Answer: factOf(response.Status),
 	}}
+	tooOften := r.rateLimited()
 	malformed := r.parse()
 	status := response.Status
 	switch {
@@ -37,6 +38,8 @@ func (t *Table) ReadSubmission(asked wire.Target, key, sentTo string, response R
 	case slices.Contains(t.submit.exists, status):
 		reading.Observation.Answer = wire.AnswerRead
 		r.readExisting(&reading, key, sentTo)
+	case tooOften:
+		reading.Verdict, reading.Observation.Answer = wire.SubmitLater, wire.AnswerRateLimited
 	case status == 401 || status == 403, slices.Contains(t.submit.refused, status):
 		reading.Verdict, reading.Detail = wire.SubmitRefused, r.saidError()
 	case slices.Contains(t.submit.later, status):
@@ -120,13 +123,16 @@ func (r *reader) submittedJob(key, sentTo string) *wire.SubmittedJob {
 	return job
 }
 
-// readParams reads what the job's wait needs besides its id.
+// readParams reads what the job's wait needs besides its id. What a spec may leave out all the same is left out.
 func (r *reader) readParams(job *wire.SubmittedJob) {
 	s := r.table.submit
 	for _, name := range slices.Sorted(maps.Keys(s.params)) {
 		value := r.exactText(s.params[name])
-		if !r.table.params[name].whole.MatchString(value) {
+		if len(value) > maxReferenceBytes || !r.table.params[name].whole.MatchString(value) {
 			job.Unusable = cmp.Or(job.Unusable, wire.DetailNoParam+name)
+			continue
+		}
+		if usual, has := r.table.defaults[name]; has && usual == value {
 			continue
 		}
 		if job.Params == nil {

@@ -117,21 +117,23 @@ func submitRows(s *Subject, request statetables.SubmitRequestDoc, answer stateta
 	s.add("submitted by", "%s", cited(request.Method+" "+code(request.URL), request.Source))
 	s.addAll("query ", request.Query)
 	s.addAll("header ", request.Headers)
-	s.add("job made", "%s", cited("with "+codesText(answer.Accepted), answer.Source))
+	s.add("body sent as", "%s", request.SendAs)
+	s.add("job made", "%s", cited("with "+unless(answer.Accepted, "any 2xx"), answer.Source))
 	s.add("done at once", "%s", codesText(answer.Done))
-	s.add("refused", "%s", refusedText(answer))
-	s.add("later again", "%s", codesText(answer.Later))
+	s.add("refused", "%s", unless(answer.Refused, "with the codes by which HTTP says so"))
+	s.add("later again", "%s", unless(answer.Later, "with 429"))
 	s.add("made before", "%s", codesText(answer.Exists))
 	s.add("its id", "%s", code(answer.JobID))
 	s.add("its status URL", "%s", code(answer.StatusURL))
 	s.addAll("param ", answer.Params)
 }
 
-func refusedText(answer statetables.SubmitAnswerDoc) string {
-	if answer.Refused == nil {
-		return "with the codes by which HTTP says so"
+// unless are the codes that a table writes, or what holds where it writes none.
+func unless(codes []int, usual string) string {
+	if codes == nil {
+		return usual
 	}
-	return codesText(answer.Refused)
+	return codesText(codes)
 }
 
 func codesText(codes []int) string {

@@ -70,6 +70,8 @@ var beyond = map[string]string{
 	"submit_key_as_credential":           "other places",
 	"submit_accepts_a_refusal":           "other places",
 	"submit_param_unknown":               "other places",
+	"submit_key_in_the_body_of_a_get":    "other places",
+	"submit_form_by_get":                 "other places",
 	"submit_elsewhere":                   "other places",
 	"submit_code_twice":                  "other places",
 	"submit_with_a_status_url":           "other places",
