@@ -20,6 +20,7 @@ func TestTables(t *testing.T) {
 	require.NoError(t, err)
 	for provider, want := range map[string]wire.Idempotency{
 		bed.ProviderPlain: wire.IdempotencyNone, bed.ProviderNamed: wire.IdempotencyClientID,
+		bed.ProviderForgetful: wire.IdempotencyHeader, bed.ProviderTelling: wire.IdempotencyHeader,
 	} {
 		table, ok := tables.Table(provider)
 		require.True(t, ok, provider)

@@ -400,3 +400,28 @@ func TestSubmissionContinuesAsTheJobIsTaken(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, first, described.WorkflowExecution.RunID, "it did not continue")
 }
+
+// R56: a request with a key that the provider has forgotten by the time it would arrive is not sent: a person is asked, and the
+// provider is not asked for a second job.
+func TestSubmissionWhoseKeyIsForgotten(t *testing.T) {
+	t.Parallel()
+	s := newSubmitting(t, bed.ProviderForgetful, waittest.SubmitScript{
+		Job: finished(), NoKeys: true, Steps: []waittest.SubmitStep{{Answer: waittest.Hangup()}, {}}, // whoever sends it again makes a second one
+	})
+	s.crew.start()
+	s.begin()
+	open := s.escalated()
+	require.Equal(t, wire.ReasonSubmissionAmbiguous, open.Reason)
+	require.Contains(t, open.Detail, wire.DetailKeyExpired)
+	require.Contains(t, open.Message, "\nsent again: not after ")
+	require.Equal(t, []wire.DecisionKind{wire.DecisionAttach, wire.DecisionResubmit, wire.DecisionClose}, kindsOf(open))
+	made := s.provider.Submissions()
+	require.Len(t, made, 1)
+	s.attach(open, made[0].JobID)
+	outcome := s.outcome()
+	require.Equal(t, wire.StatusSucceeded, outcome.Status)
+	require.Equal(t, made[0].JobID, outcome.ProviderJobID)
+	require.Equal(t, 1, outcome.SubmitRequestsUsed)
+	require.Equal(t, made, s.provider.Submissions(), "a second job")
+	require.Len(t, s.provider.SubmitRequests(), 1)
+}
