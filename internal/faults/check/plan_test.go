@@ -76,6 +76,7 @@ func TestEachStepIsHeld(t *testing.T) {
 		"asked about a reset":    {tell().poll(5, "running", nil).escalates(5.1).because(wire.ReasonHistoryReset), check.RuleReason},
 		"asked after a failure":  {tell().poll(5, "failed", nil).escalates(5.1).because(wire.ReasonProviderFailure), check.RuleReason},
 		"asked after a success":  {tell().poll(5, "succeeded", nil).escalates(5.1).because(wire.ReasonContradictoryResponse), check.RuleReason},
+		"asked after no answer":  {tell().poll(5, "succeeded", nil).unheard().escalates(5.1).because(wire.ReasonContradictoryResponse), check.RuleReason},
 		"asked late":             {tell().poll(5, "archiving", nil).escalates(9), check.RuleReason},
 		"slept over Retry-After": {tell().poll(5, "", busy("90")).escalates(60).because(wire.ReasonDeadlineExceeded), check.RuleReason},
 		"slept over the budget":  {tell().polls(4).escalates(60).because(wire.ReasonDeadlineExceeded), check.RuleReason},
@@ -122,6 +123,12 @@ func (t *told) unproven() *told {
 			completed.Result = payload(wire.PollResult{Observation: &seen})
 		}
 	}
+	return t
+}
+
+// unheard has nothing come to the provider.
+func (t *told) unheard() *told {
+	t.wait.Requests = nil
 	return t
 }
 

@@ -165,7 +165,7 @@ var listed = append([]string{ //nolint:gochecknoglobals // a constant in all but
 // provenFirst reports whether an answer is the job's success, with its result, and nothing else had been said of its end.
 func (s *story) provenFirst(last *sending) bool {
 	job := last.read()
-	if job == nil || last.request.State != "succeeded" || len(job.Result) == 0 {
+	if job == nil || last.request == nil || last.request.State != "succeeded" || len(job.Result) == 0 {
 		return false
 	}
 	polls := s.polls()
