@@ -160,13 +160,13 @@ var causes = map[lanes.Cause]string{ //nolint:gochecknoglobals // a constant in 
 func clockTime(at time.Time) string { return at.UTC().Format("15:04:05Z") }
 
 // learn tells the lane what an exchange was answered, so that others heed it.
-func (a *Activities) learn(ctx context.Context, ready cleared, visit *laneVisit, got exchange, limited bool, guidance wire.Guidance) {
+func (a *Activities) learn(ctx context.Context, ready cleared, visit *laneVisit, got exchange, taught lesson) {
 	now := time.Now()
 	answer := lanes.Answer{
-		Kind: kindOf(got, limited, guidance), Went: visit.went, Probe: visit.probe, Wait: activity.GetInfo(ctx).WorkflowExecution.RunID,
+		Kind: kindOf(got, taught), Went: visit.went, Probe: visit.probe, Wait: activity.GetInfo(ctx).WorkflowExecution.RunID,
 		Least: time.Duration(ready.table.Advice().FloorSeconds) * time.Second,
 	}
-	if asked := guidance.RetryAfterSeconds; asked != nil {
+	if asked := taught.guidance.RetryAfterSeconds; asked != nil {
 		answer.RetryAfter = time.Duration(min(*asked, longestAsked)) * time.Second
 	}
 	until, held := a.lanes.Done(now, visit.lane, answer)
@@ -189,15 +189,15 @@ func (a *Activities) depart(visit *laneVisit) {
 const longestAsked = 10 * 365 * 24 * 3600
 
 // kindOf is what an exchange means to the lane. A Retry-After beside any other status speaks of one job.
-func kindOf(got exchange, limited bool, guidance wire.Guidance) lanes.Kind {
+func kindOf(got exchange, taught lesson) lanes.Kind {
 	switch {
 	case got.sentAt.IsZero():
 		return lanes.NotSent
 	case got.response == nil:
 		return lanes.Lost
-	case limited:
+	case taught.limited:
 		return lanes.Limited
-	case got.response.Status == http.StatusServiceUnavailable && guidance.RetryAfterSeconds != nil:
+	case got.response.Status == http.StatusServiceUnavailable && taught.guidance.RetryAfterSeconds != nil:
 		return lanes.Down
 	default:
 		return lanes.Answered

@@ -185,7 +185,7 @@ func TestAcknowledgedResetGoesOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, answers(200, running))
 	reset := func(r *wire.PollRequest) { r.OriginalRunID = "first-run" }
-	require.Equal(t, wire.PollResult{NotSent: wire.NotSentHistoryReset, RunID: testRun}, w.poll(reset))
+	require.Equal(t, wire.PollResult{Withheld: wire.Withheld{NotSent: wire.NotSentHistoryReset, RunID: testRun}}, w.poll(reset))
 	require.Zero(t, w.connected())
 
 	result := w.poll(func(r *wire.PollRequest) { reset(r); r.AcknowledgedRuns = []string{testRun} })
@@ -199,7 +199,7 @@ func TestRotatedCredentialIsUsed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, answers(200, running))
 	denied := func(r *wire.PollRequest) { r.DeniedVersions = []string{"1"} }
-	require.Equal(t, wire.PollResult{NotSent: wire.NotSentCredentialDenied, CredentialVersion: "1"}, w.poll(denied))
+	require.Equal(t, wire.PollResult{Withheld: wire.Withheld{NotSent: wire.NotSentCredentialDenied, CredentialVersion: "1"}}, w.poll(denied))
 
 	w.entry(fmt.Sprintf(`{version: "2", file: key, origins: [%q]}`, w.URL))
 	w.secret("rotated-key-2")

@@ -42,20 +42,24 @@ type cleared struct {
 type build func(*statetables.Table, wire.Target) (statetables.Request, error)
 
 // clear looks at everything that can refuse a request, before anything leaves.
-func (a *Activities) clear(ctx context.Context, target wire.Target, authority wire.Authority, build build) (cleared, *refusal) {
-	if refused := checkRun(ctx, authority); refused != nil {
+func (a *Activities) clear(ctx context.Context, e errand) (cleared, *refusal) {
+	if refused := checkRun(ctx, e.authority); refused != nil {
 		return cleared{}, refused
 	}
-	table, ok := a.tables.Table(target.Provider)
+	table, ok := a.tables.Table(e.target.Provider)
 	if !ok {
-		return cleared{}, refuse(wire.NotSentTableMissing, "this worker has no table for provider %q", target.Provider)
+		return cleared{}, refuse(wire.NotSentTableMissing, "this worker has no table for provider %q", e.target.Provider)
 	}
-	request, err := build(table, target)
+	request, err := e.build(table, e.target)
 	if err != nil {
 		return cleared{}, refuseBuild(err)
 	}
 	ready := cleared{table: table, request: request}
-	return ready, a.authorize(ctx, &ready, target, authority)
+	refused := a.authorize(ctx, &ready, e.target, e.authority)
+	if refused == nil && e.check != nil {
+		refused = e.check(table)
+	}
+	return ready, refused
 }
 
 // checkRun detects a workflow reset: the run that executes is neither the one that the history began with nor one that a

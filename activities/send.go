@@ -109,6 +109,18 @@ func conclude(gate *gate, got *response, err error) exchange {
 	}
 }
 
+// refusal is why an order was not carried out; nil if it was.
+func (e exchange) refusal() *refusal {
+	switch {
+	case e.tooLate:
+		return &refusal{why: wire.NotSentTooLate}
+	case e.rejected:
+		return refuse(wire.NotSentURLRejected, "%s", &addressError{})
+	default:
+		return nil
+	}
+}
+
 // request is the table's request as net/http wants it, with the two headers that are ours and no others.
 func (s *sender) request(ctx context.Context, from statetables.Request) (*retryablehttp.Request, error) {
 	var body any

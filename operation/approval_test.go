@@ -136,7 +136,7 @@ func TestUnaskedCredentialWithoutARequestLeft(t *testing.T) {
 	_, refusal := op.Decide(now, answer(op, wire.DecisionUseCredential, map[string]any{"credential_ref": "vault"}), "")
 	require.Nil(t, refusal)
 	next(op, now)
-	now = polled(t, op, wire.PollResult{NotSent: wire.NotSentApprovalRequired, Detail: string(wire.ApprovalPerOperation)})
+	now = polled(t, op, wire.PollResult{Withheld: wire.Withheld{NotSent: wire.NotSentApprovalRequired, Detail: string(wire.ApprovalPerOperation)}})
 	next(op, now)
 	requireReason(t, op, wire.ReasonRequestBudgetExhausted, "")
 	_, refusal = op.Decide(now, answer(op, wire.DecisionExtend, map[string]any{"decision_id": "d-2", "status_requests": 1}), "")

@@ -73,7 +73,7 @@ func (o *Operation) cancelNotSent(now time.Time, result wire.CancelResult) {
 			return
 		}
 	}
-	o.withheld(now, result.NotSent, result.Detail, result.CredentialVersion)
+	o.withheld(now, result.Withheld)
 }
 
 // cancelDetail says in a word how the provider took the cancel.

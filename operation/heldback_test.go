@@ -30,7 +30,7 @@ func TestACancelThatWasHeldBackSaysWhy(t *testing.T) {
 			require.Nil(t, refusal)
 			now = afterMinDelay(t, op, now)
 			require.IsType(t, operation.SendCancel{}, op.Next(now))
-			op.CancelAnswered(now, wire.CancelResult{NotSent: wire.NotSentHeldBack, HeldUntil: c.until})
+			op.CancelAnswered(now, wire.CancelResult{Withheld: wire.Withheld{NotSent: wire.NotSentHeldBack, HeldUntil: c.until}})
 			require.Equal(t, c.reason, op.Escalation().Reason)
 			require.Equal(t, c.detail, op.Escalation().Detail)
 		})

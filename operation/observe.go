@@ -37,7 +37,7 @@ func stopFor(reason wire.Reason, detail string) verdict { return verdict{stops, 
 func (o *Operation) StatusAnswered(now time.Time, result wire.PollResult) {
 	o.inFlight = nothing
 	if result.NotSent != "" {
-		o.notSent(now, result)
+		o.notSent(now, result.Withheld, result.HeldBack)
 		return
 	}
 	if result.Observation == nil {
@@ -306,12 +306,12 @@ func (o *Operation) annotate(word string) {
 }
 
 // notSent takes in why a request did not leave. Its reservation stays used (R24).
-func (o *Operation) notSent(now time.Time, result wire.PollResult) {
+func (o *Operation) notSent(now time.Time, why wire.Withheld, held *wire.HeldBack) {
 	o.note(wire.Entry{
-		At: now, Event: wire.EventRequestNotSent, Reason: string(result.NotSent), Detail: withHeldBack(result.Detail, now, result.HeldBack, nil),
+		At: now, Event: wire.EventRequestNotSent, Reason: string(why.NotSent), Detail: withHeldBack(why.Detail, now, held, nil),
 	})
 	o.rec.Nudges.NotBefore = now.Add(o.minDelay())
-	switch result.NotSent { //nolint:exhaustive // the others are withheld's
+	switch why.NotSent { //nolint:exhaustive // the others are withheld's
 	case wire.NotSentTooLate:
 		if deadline, _ := o.deadline(); deadline.After(o.startBy) { // a proposal was granted meanwhile
 			o.planNext(now, wire.Guidance{}, false)
@@ -321,11 +321,11 @@ func (o *Operation) notSent(now time.Time, result wire.PollResult) {
 		deadline, _ := o.deadline()
 		o.rec.Poll, o.rec.Nudges.NotBefore = nil, later(o.rec.Nudges.NotBefore, deadline)
 	case wire.NotSentHistoryReset:
-		o.reset(now, result.RunID)
+		o.reset(now, why.RunID)
 	case wire.NotSentHeldBack:
-		o.heldBack(now, result.HeldUntil)
+		o.heldBack(now, why.HeldUntil)
 	default:
-		o.withheld(now, result.NotSent, result.Detail, result.CredentialVersion)
+		o.withheld(now, why)
 	}
 }
 
@@ -351,22 +351,23 @@ func (o *Operation) keepAway(until *time.Time) {
 	}
 }
 
-// withheld stops for a request, of either kind, that must not be sent as things are.
-func (o *Operation) withheld(now time.Time, why wire.NotSent, detail, version string) {
-	switch why {
+// withheld stops for a request, of whatever kind, that must not be sent as things are.
+func (o *Operation) withheld(now time.Time, why wire.Withheld) {
+	word := string(why.NotSent)
+	switch why.NotSent {
 	case wire.NotSentCredentialDenied:
-		o.deny(o.rec.CredentialRef, version)
-		o.stop(now, wire.ReasonAuthorizationDenied, string(why))
+		o.deny(o.rec.CredentialRef, why.CredentialVersion)
+		o.stop(now, wire.ReasonAuthorizationDenied, word)
 	case wire.NotSentCredentialUnresolved:
-		o.stop(now, wire.ReasonAuthorizationDenied, string(why))
+		o.stop(now, wire.ReasonAuthorizationDenied, word)
 	case wire.NotSentURLRejected:
-		o.stop(now, wire.ReasonPollURLRejected, detail)
+		o.stop(now, wire.ReasonPollURLRejected, why.Detail)
 	case wire.NotSentApprovalRequired:
-		o.mustApprove(now, detail)
+		o.mustApprove(now, why.Detail)
 	case wire.NotSentTableMissing, wire.NotSentTooLate, wire.NotSentHistoryReset, wire.NotSentHeldBack:
-		o.stop(now, wire.ReasonIntegrationFailure, string(why))
+		o.stop(now, wire.ReasonIntegrationFailure, word)
 	default:
-		o.stop(now, wire.ReasonIntegrationFailure, string(why))
+		o.stop(now, wire.ReasonIntegrationFailure, word)
 	}
 }
 

@@ -250,7 +250,7 @@ func TestDeniedVersionsTravel(t *testing.T) {
 		require.Equal(t, c.use, command.Request.CredentialRef)
 		require.Equal(t, c.want, command.Request.DeniedVersions)
 		now = now.Add(time.Minute)
-		op.StatusAnswered(now, wire.PollResult{NotSent: wire.NotSentCredentialDenied, CredentialVersion: strconv.Itoa(3 + i)})
+		op.StatusAnswered(now, wire.PollResult{Withheld: wire.Withheld{NotSent: wire.NotSentCredentialDenied, CredentialVersion: strconv.Itoa(3 + i)}})
 	}
 }
 

@@ -46,7 +46,7 @@ func TestBudgetIsLookedAtAtEachPoll(t *testing.T) {
 	require.Equal(t, 1, op.Record().Counters.StatusRequestsUsed)
 
 	op = opened(t, wire.TableFacts{}, one)
-	now := polled(t, op, wire.PollResult{NotSent: wire.NotSentTooLate})
+	now := polled(t, op, wire.PollResult{Withheld: wire.Withheld{NotSent: wire.NotSentTooLate}})
 	require.IsType(t, operation.Notify{}, op.Next(now))
 	requireReason(t, op, wire.ReasonRequestBudgetExhausted, "")
 }
@@ -159,7 +159,7 @@ func TestRecordCarriesEverything(t *testing.T) {
 		require.Nil(t, refusal)
 		next(op, now)
 	}
-	now := polled(t, op, wire.PollResult{NotSent: wire.NotSentHistoryReset, RunID: "aabbccdd-0000-4000-8000-000000000002"})
+	now := polled(t, op, wire.PollResult{Withheld: wire.Withheld{NotSent: wire.NotSentHistoryReset, RunID: "aabbccdd-0000-4000-8000-000000000002"}})
 	decide(now, wire.DecisionExtend, map[string]any{"decision_id": "1"})
 	denied := failed(wire.AnswerDenied, 401, "")
 	denied.CredentialRef, denied.CredentialVersion = "demo", "1"

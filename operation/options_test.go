@@ -56,7 +56,7 @@ func answeredBy(seen wire.Observation) func(*testing.T, *operation.Operation) ti
 func withheld(why wire.NotSent) func(*testing.T, *operation.Operation) time.Time {
 	return func(t *testing.T, op *operation.Operation) time.Time {
 		t.Helper()
-		return polled(t, op, wire.PollResult{NotSent: why, RunID: "99999999-0000-4000-8000-000000000001"})
+		return polled(t, op, wire.PollResult{Withheld: wire.Withheld{NotSent: why, RunID: "99999999-0000-4000-8000-000000000001"}})
 	}
 }
 

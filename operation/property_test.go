@@ -153,16 +153,16 @@ func drawSpec(rt *rapid.T) wire.Spec {
 func drawAnswer(rt *rapid.T) timedAnswer {
 	a := timedAnswer{latency: drawDelay(rt, "latency", 20)}
 	if rapid.IntRange(0, 11).Draw(rt, "unsent") == 0 {
-		a.result = wire.PollResult{NotSent: rapid.SampledFrom([]wire.NotSent{
+		a.result.Withheld = wire.Withheld{NotSent: rapid.SampledFrom([]wire.NotSent{
 			wire.NotSentApprovalRequired, wire.NotSentTooLate, wire.NotSentHistoryReset, wire.NotSentCredentialDenied, wire.NotSentTableMissing, "word of tomorrow",
 		}).Draw(rt, "why"), RunID: "dddddddd-0000-4000-8000-000000000001", CredentialVersion: "1"}
 		return a
 	}
 	switch rapid.IntRange(0, 11).Draw(rt, "held") {
 	case 0:
-		a.result, a.heldUntil = wire.PollResult{NotSent: wire.NotSentHeldBack}, drawDelay(rt, "until", 7200)
+		a.result, a.heldUntil = wire.PollResult{Withheld: wire.Withheld{NotSent: wire.NotSentHeldBack}}, drawDelay(rt, "until", 7200)
 	case 1:
-		a.result = wire.PollResult{NotSent: wire.NotSentHeldBack}
+		a.result = wire.PollResult{Withheld: wire.Withheld{NotSent: wire.NotSentHeldBack}}
 	case 2, 3:
 		a.result, a.latency = result(drawObservation(rt)), drawDelay(rt, "held for", 900)
 		a.result.HeldBack = &wire.HeldBack{Times: 1, Cause: wire.HoldQueue}
@@ -208,16 +208,17 @@ func drawGuidance(rt *rapid.T, seen wire.Observation) wire.Observation {
 }
 
 func drawCancel(rt *rapid.T) wire.CancelResult {
+	unsent := func(why wire.Withheld) wire.CancelResult { return wire.CancelResult{Withheld: why} }
 	return rapid.SampledFrom([]wire.CancelResult{
 		{HTTPStatus: 202, Accepted: true},
 		{HTTPStatus: 409},
-		{Detail: wire.TransportTimeout},
+		{Withheld: wire.Withheld{Detail: wire.TransportTimeout}},
 		{HTTPStatus: 200, Accepted: true, Confirmed: true},
-		{NotSent: wire.NotSentHistoryReset, RunID: "ffffffff-0000-4000-8000-000000000001"},
-		{NotSent: wire.NotSentTableMissing},
-		{NotSent: wire.NotSentHeldBack},
-		{NotSent: wire.NotSentTooLate},
-		{NotSent: wire.NotSentHeldBack, HeldUntil: new(start.Add(drawDelay(rt, "cancel held until", 7200)))},
+		unsent(wire.Withheld{NotSent: wire.NotSentHistoryReset, RunID: "ffffffff-0000-4000-8000-000000000001"}),
+		unsent(wire.Withheld{NotSent: wire.NotSentTableMissing}),
+		unsent(wire.Withheld{NotSent: wire.NotSentHeldBack}),
+		unsent(wire.Withheld{NotSent: wire.NotSentTooLate}),
+		unsent(wire.Withheld{NotSent: wire.NotSentHeldBack, HeldUntil: new(start.Add(drawDelay(rt, "cancel held until", 7200)))}),
 	}).Draw(rt, "cancel")
 }
 

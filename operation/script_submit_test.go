@@ -49,7 +49,7 @@ func plannedSubmit(t *testing.T, l line) planned[wire.SubmitResult] {
 	p := planned[wire.SubmitResult]{left: times, latency: duration(t, orElse(l.values["latency"], "200ms"))}
 	switch why, unsent := l.values["unsent"]; {
 	case unsent:
-		p.result = wire.SubmitResult{
+		p.result.Withheld = wire.Withheld{
 			NotSent: wire.NotSent(why), Detail: l.values["detail"], RunID: l.values["run"], CredentialVersion: l.values["version"],
 		}
 	case l.word(0) == "lost":
@@ -62,7 +62,7 @@ func plannedSubmit(t *testing.T, l line) planned[wire.SubmitResult] {
 
 func submitResultOf(t *testing.T, l line) wire.SubmitResult {
 	t.Helper()
-	result := wire.SubmitResult{Verdict: wire.SubmitVerdict(l.word(0)), Detail: l.values["detail"]}
+	result := wire.SubmitResult{Withheld: wire.Withheld{Detail: l.values["detail"]}, Verdict: wire.SubmitVerdict(l.word(0))}
 	seen := observationOf(t, l.rest(1))
 	seen.CredentialRef, seen.CredentialVersion, seen.TableDigest = "demo", orElse(l.values["version"], "1"), "sha256:table"
 	if result.Verdict == wire.SubmitAccepted {

@@ -235,8 +235,11 @@ func plannedAnswer(t *testing.T, l line) planned[wire.PollResult] {
 	p.held = heldFor
 	if why, ok := l.values["unsent"]; ok {
 		p.result = wire.PollResult{
-			NotSent: wire.NotSent(why), Detail: l.values["detail"], RunID: l.values["run"], CredentialVersion: l.values["version"],
-			HeldUntil: until(t, l), HeldBack: held,
+			Withheld: wire.Withheld{
+				NotSent: wire.NotSent(why), Detail: l.values["detail"], RunID: l.values["run"], CredentialVersion: l.values["version"],
+				HeldUntil: until(t, l),
+			},
+			HeldBack: held,
 		}
 		return p
 	}
@@ -354,8 +357,10 @@ func plannedCancel(t *testing.T, l line) planned[wire.CancelResult] {
 	t.Helper()
 	p := planned[wire.CancelResult]{left: 1, latency: duration(t, orElse(l.values["latency"], "200ms"))}
 	p.result = wire.CancelResult{
-		NotSent: wire.NotSent(l.values["unsent"]), RunID: l.values["run"], CredentialVersion: l.values["version"],
-		Guidance: guidance(t, l), HeldUntil: until(t, l),
+		Withheld: wire.Withheld{
+			NotSent: wire.NotSent(l.values["unsent"]), RunID: l.values["run"], CredentialVersion: l.values["version"], HeldUntil: until(t, l),
+		},
+		Guidance: guidance(t, l),
 	}
 	code, err := strconv.Atoi(l.word(0))
 	switch {

@@ -227,7 +227,7 @@ func heldUntil(result wire.PollResult) time.Time {
 // withdraw ends a request that has not left; one that has is waited for.
 func (s *shell) withdraw() {
 	if s.request != nil && s.request.held.After(s.now) {
-		result := wire.PollResult{NotSent: wire.NotSentHeldBack, Detail: "withdrawn"}
+		result := wire.PollResult{Withheld: wire.Withheld{NotSent: wire.NotSentHeldBack, Detail: "withdrawn"}}
 		s.request = &pending{due: s.now, take: func() { s.op.StatusAnswered(s.now, result) }}
 		if s.withdrew != nil {
 			s.withdrew()

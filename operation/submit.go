@@ -104,10 +104,7 @@ func (o *Operation) generationText() string {
 func (o *Operation) SubmitAnswered(now time.Time, result wire.SubmitResult) {
 	o.inFlight = nothing
 	if result.NotSent != "" {
-		o.notSent(now, wire.PollResult{
-			NotSent: result.NotSent, Detail: result.Detail, RunID: result.RunID, CredentialVersion: result.CredentialVersion,
-			HeldUntil: result.HeldUntil, HeldBack: result.HeldBack,
-		})
+		o.notSent(now, result.Withheld, result.HeldBack)
 		return
 	}
 	if result.Observation == nil || result.Verdict == "" {

@@ -151,7 +151,7 @@ func TestNoGenerationMakesTwoJobs(t *testing.T) {
 				now = sentAt.Add(time.Second)
 				if rapid.IntRange(0, 9).Draw(t, "reset") == 0 {
 					seen.reset(request.Generation)
-					op.SubmitAnswered(now, wire.SubmitResult{NotSent: wire.NotSentHistoryReset, RunID: "run-" + now.String()})
+					op.SubmitAnswered(now, wire.SubmitResult{Withheld: wire.Withheld{NotSent: wire.NotSentHistoryReset, RunID: "run-" + now.String()}})
 					continue
 				}
 				verdict := rapid.SampledFrom(verdicts).Draw(t, "verdict")

@@ -64,8 +64,9 @@ const (
 	NotSentApprovalRequired     NotSent = "approval_required"      // nobody has approved the credential; the detail is its rule
 )
 
-// PollResult is what one execution of PollStatus taught: either why nothing was sent, or an observation.
-type PollResult struct {
+// Withheld says why a request did not leave. All of it is empty where it left, or may have left, unless the result that it is
+// part of says otherwise.
+type Withheld struct {
 	NotSent NotSent `json:"not_sent,omitempty"`
 	// Detail narrows NotSent; never a URL, never a secret.
 	Detail string `json:"detail,omitempty"`
@@ -74,7 +75,12 @@ type PollResult struct {
 	// CredentialVersion is the version that was found refused.
 	CredentialVersion string `json:"credential_version,omitempty"`
 	// HeldUntil is the time before which the provider does not want to be asked, where that is why nothing was sent.
-	HeldUntil   *time.Time   `json:"held_until,omitempty"`
+	HeldUntil *time.Time `json:"held_until,omitempty"`
+}
+
+// PollResult is what one execution of PollStatus taught: either why nothing was sent, or an observation.
+type PollResult struct {
+	Withheld
 	Observation *Observation `json:"observation,omitempty"`
 	// HeldBack says how the request waited at its lane before this came of it. Null: it did not.
 	HeldBack *HeldBack `json:"held_back,omitempty"`
@@ -246,10 +252,8 @@ type CancelRequest struct {
 
 // CancelResult is what the cancel request taught. Whatever it says, the next status answers decide.
 type CancelResult struct {
-	NotSent           NotSent `json:"not_sent,omitempty"`
-	Detail            string  `json:"detail,omitempty"`
-	RunID             string  `json:"run_id,omitempty"`
-	CredentialVersion string  `json:"credential_version,omitempty"`
+	// Withheld has a Detail where no answer came, too, and the CredentialVersion that was sent.
+	Withheld
 	// HTTPStatus is 0 when there was no answer.
 	HTTPStatus int `json:"http_status,omitempty"`
 	// Accepted says that the code is one that the table expects.
@@ -259,7 +263,6 @@ type CancelResult struct {
 	SentAt     *time.Time `json:"sent_at,omitempty"`
 	ReceivedAt *time.Time `json:"received_at,omitempty"`
 	Guidance   Guidance   `json:"guidance,omitzero"`
-	// HeldUntil and HeldBack are as in PollResult.
-	HeldUntil *time.Time `json:"held_until,omitempty"`
-	HeldBack  *HeldBack  `json:"held_back,omitempty"`
+	// HeldBack is as in PollResult.
+	HeldBack *HeldBack `json:"held_back,omitempty"`
 }

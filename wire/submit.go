@@ -259,16 +259,13 @@ const (
 	SubmitAmbiguous SubmitVerdict = "ambiguous"  // there may be one
 )
 
-// SubmitResult is what one execution of Submit taught: either why nothing was sent, or a verdict with an observation. The
-// fields that PollResult has are meant as there.
+// SubmitResult is what one execution of Submit taught: either why nothing was sent, or a verdict with an observation.
 type SubmitResult struct {
-	NotSent           NotSent       `json:"not_sent,omitempty"`
-	Detail            string        `json:"detail,omitempty"`
-	RunID             string        `json:"run_id,omitempty"`
-	CredentialVersion string        `json:"credential_version,omitempty"`
-	HeldUntil         *time.Time    `json:"held_until,omitempty"`
-	HeldBack          *HeldBack     `json:"held_back,omitempty"`
-	Verdict           SubmitVerdict `json:"verdict,omitempty"`
+	// Withheld has a Detail that narrows Verdict, too.
+	Withheld
+	// HeldBack is as in PollResult.
+	HeldBack *HeldBack     `json:"held_back,omitempty"`
+	Verdict  SubmitVerdict `json:"verdict,omitempty"`
 	// Observation is the HTTP fact. Its job fact is set where the answer tells the state of the job as a status answer does.
 	Observation *Observation `json:"observation,omitempty"`
 	// Job is set with SubmitAccepted.

@@ -55,36 +55,37 @@ func (a *await) sending(startBy time.Time, timeoutSeconds int, summary string) w
 	}
 }
 
-// withdrawable lets a request be held back before it is sent, and be taken back meanwhile.
-func (a *await) withdrawable(options *workflow.ActivityOptions, ctx workflow.Context) workflow.Context {
-	options.RetryPolicy = heldBack
-	options.ScheduleToCloseTimeout = options.ScheduleToStartTimeout + options.StartToCloseTimeout
-	options.WaitForCancellation = true
-	ctx, a.withdraw = workflow.WithCancel(ctx)
-	a.lengthBefore = workflow.GetInfo(a.ctx).GetCurrentHistoryLength()
-	return ctx
+// send starts the one activity of a request. One that may be held back before it is sent can be taken back meanwhile.
+func (a *await) send(activity string, request any, options workflow.ActivityOptions, mayHoldBack bool, took func(workflow.Future)) {
+	ctx := a.ctx
+	if mayHoldBack {
+		options.RetryPolicy = heldBack
+		options.WaitForCancellation = true
+		if options.ScheduleToStartTimeout > 0 {
+			options.ScheduleToCloseTimeout = options.ScheduleToStartTimeout + options.StartToCloseTimeout
+		}
+		ctx, a.withdraw = workflow.WithCancel(ctx)
+		a.lengthBefore = workflow.GetInfo(a.ctx).GetCurrentHistoryLength()
+	}
+	a.request = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), activity, request)
+	a.took = took
 }
 
-// pollStatus starts the one activity of a status request. It may not start at or after the deadline (R24).
+// pollStatus sends a status request. It may not start at or after the deadline (R24).
 func (a *await) pollStatus(command operation.SendStatus) {
 	request := command.Request
 	request.OriginalRunID = workflow.GetInfo(a.ctx).OriginalRunID
 	options := a.sending(command.StartBy, request.TimeoutSeconds, command.Summary)
-	ctx := a.ctx
-	if request.MayHoldBack {
-		ctx = a.withdrawable(&options, ctx)
-	}
-	a.request = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), wire.ActivityPollStatus, request)
-	a.took = answered(a, unanswered, a.op.StatusAnswered)
+	a.send(wire.ActivityPollStatus, request, options, request.MayHoldBack, answered(a, unanswered, a.op.StatusAnswered))
 }
 
 // answered hands what came of a request to the core: the activity's result, or what its failure says.
-func answered[R any](a *await, failed func(error) R, take func(time.Time, R)) func(workflow.Future) {
+func answered[R any](a *await, failed func(wire.Withheld) R, take func(time.Time, R)) func(workflow.Future) {
 	return func(future workflow.Future) {
 		a.forgetWithdraw()
 		var result R
 		if err := get(a.ctx, future, &result); err != nil {
-			result = failed(err)
+			result = failed(neverLeft(err))
 		}
 		take(workflow.Now(a.ctx), result)
 	}
@@ -99,47 +100,47 @@ func (a *await) forgetWithdraw() {
 }
 
 // unanswered tells a request that never left from one whose fate is unknown (R32).
-func unanswered(err error) wire.PollResult {
-	if why, detail := neverLeft(err); why != "" {
-		return wire.PollResult{NotSent: why, Detail: detail}
+func unanswered(why wire.Withheld) wire.PollResult {
+	if why.NotSent != "" {
+		return wire.PollResult{Withheld: why}
 	}
 	return wire.PollResult{Observation: &wire.Observation{
 		Answer: wire.AnswerTransportFailure, Detail: wire.TransportLost,
 	}}
 }
 
-// neverLeft is why a request whose activity failed has not left; empty: it may have. The failure itself decides and not its
+// neverLeft is why a request whose activity failed has not left; NotSent is empty where it may have. The failure itself decides and not its
 // cause: a time-out of an attempt has the failure of the attempt before it as its cause. One that is cancelled had not
 // started: a started one is waited for.
-func neverLeft(err error) (why wire.NotSent, detail string) {
+func neverLeft(err error) wire.Withheld {
 	var timeout *temporal.TimeoutError
 	var application *temporal.ApplicationError
 	switch {
 	case errors.As(err, &timeout):
 		return neverTaken(timeout)
 	case errors.As(err, &application) && application.Type() == wire.ErrorHeldBack:
-		return wire.NotSentHeldBack, "not repeated"
+		return wire.Withheld{NotSent: wire.NotSentHeldBack, Detail: "not repeated"}
 	case errors.As(err, new(*temporal.CanceledError)):
-		return wire.NotSentHeldBack, "withdrawn"
+		return wire.Withheld{NotSent: wire.NotSentHeldBack, Detail: "withdrawn"}
 	default:
-		return "", ""
+		return wire.Withheld{}
 	}
 }
 
 // neverTaken tells a time-out that ends the waiting for a worker from that of an attempt. An attempt that runs ends with its
 // own time-out before that of all attempts, since it starts before the deadline or sends nothing.
-func neverTaken(timeout *temporal.TimeoutError) (why wire.NotSent, detail string) {
+func neverTaken(timeout *temporal.TimeoutError) wire.Withheld {
 	switch timeout.TimeoutType() {
 	case enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START, enumspb.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE:
-		return wire.NotSentTooLate, "still in the task queue"
+		return wire.Withheld{NotSent: wire.NotSentTooLate, Detail: "still in the task queue"}
 	case enumspb.TIMEOUT_TYPE_START_TO_CLOSE, enumspb.TIMEOUT_TYPE_HEARTBEAT, enumspb.TIMEOUT_TYPE_UNSPECIFIED:
-		return "", ""
+		return wire.Withheld{}
 	default:
-		return "", ""
+		return wire.Withheld{}
 	}
 }
 
-// cancelAtProvider starts the one cancel request of a decision. It has its own timeout and no deadline but that (R43).
+// cancelAtProvider sends the one cancel request of a decision. It has its own timeout and no deadline but that (R43).
 func (a *await) cancelAtProvider(command operation.SendCancel) {
 	request := command.Request
 	request.OriginalRunID = workflow.GetInfo(a.ctx).OriginalRunID
@@ -148,22 +149,15 @@ func (a *await) cancelAtProvider(command operation.SendCancel) {
 		RetryPolicy:         once,
 		Summary:             "ask the provider to cancel",
 	}
-	ctx := a.ctx
-	if !request.HoldBackBefore.IsZero() {
-		options.RetryPolicy = heldBack
-		options.WaitForCancellation = true
-		ctx, a.withdraw = workflow.WithCancel(ctx)
-	}
-	a.request = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), wire.ActivityCancelAtProvider, request)
-	a.took = answered(a, uncancelled, a.op.CancelAnswered)
+	a.send(wire.ActivityCancelAtProvider, request, options, !request.HoldBackBefore.IsZero(), answered(a, uncancelled, a.op.CancelAnswered))
 }
 
 // uncancelled is unanswered for a cancel request.
-func uncancelled(err error) wire.CancelResult {
-	if why, detail := neverLeft(err); why != "" {
-		return wire.CancelResult{NotSent: why, Detail: detail}
+func uncancelled(why wire.Withheld) wire.CancelResult {
+	if why.NotSent == "" {
+		why.Detail = wire.TransportLost
 	}
-	return wire.CancelResult{Detail: wire.TransportLost}
+	return wire.CancelResult{Withheld: why}
 }
 
 // learnKeys records which keys are trusted at this moment. It is a local activity, so that the question and its keys become

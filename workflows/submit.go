@@ -59,27 +59,22 @@ func (a *await) neverSubmitted() (*wire.SubmitOutcome, error) {
 	return &outcome, a.fail(nil)
 }
 
-// submit starts the one activity of a request to submit. Like pollStatus it may not start at or after the deadline (R24); sent twice
-// it could make two jobs.
+// submit sends a request to submit. Like a status request it may not start at or after the deadline (R24); sent twice it could
+// make two jobs.
 func (a *await) submit(command operation.SendSubmit) {
 	request := command.Request
 	request.OriginalRunID = workflow.GetInfo(a.ctx).OriginalRunID
 	var spec wire.SubmitSpec
 	readOwn(a.spec.Payload().GetData(), &spec) // prepare has taken it
 	request.Body = spec.Body
-	ctx := a.ctx
 	options := a.sending(command.StartBy, request.TimeoutSeconds, command.Summary)
-	if request.MayHoldBack {
-		ctx = a.withdrawable(&options, ctx)
-	}
-	a.request = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), wire.ActivitySubmit, request)
-	a.took = answered(a, unsubmitted, a.op.SubmitAnswered)
+	a.send(wire.ActivitySubmit, request, options, request.MayHoldBack, answered(a, unsubmitted, a.op.SubmitAnswered))
 }
 
 // unsubmitted is unanswered for a submission.
-func unsubmitted(err error) wire.SubmitResult {
-	if why, detail := neverLeft(err); why != "" {
-		return wire.SubmitResult{NotSent: why, Detail: detail}
+func unsubmitted(why wire.Withheld) wire.SubmitResult {
+	if why.NotSent != "" {
+		return wire.SubmitResult{Withheld: why}
 	}
 	return operation.LostSubmission()
 }

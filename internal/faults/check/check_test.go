@@ -251,7 +251,7 @@ func (t *told) heldBack(seconds float64, end enumspb.EventType) *told {
 // refused is a request that was not sent, by the word of its activity.
 func (t *told) refused(seconds float64) *told {
 	id := t.reserves(seconds, wire.ActivityPollStatus)
-	t.completes(seconds+7, id, wire.PollResult{NotSent: wire.NotSentTooLate})
+	t.completes(seconds+7, id, wire.PollResult{Withheld: wire.Withheld{NotSent: wire.NotSentTooLate}})
 	t.entry(seconds+7, wire.EventRequestNotSent, nil)
 	return t
 }
