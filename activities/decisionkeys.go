@@ -74,7 +74,7 @@ func checkDecisionKeys(keys []wire.DecisionKey) error {
 			return fmt.Errorf("decision keys: %q: %w", key.KeyID, err)
 		}
 		if known[key.KeyID] {
-			return fmt.Errorf("decision keys: %q is there twice", key.KeyID)
+			return fmt.Errorf("decision keys: %q is listed twice", key.KeyID)
 		}
 		known[key.KeyID] = true
 	}

@@ -102,5 +102,5 @@ func TestDecisionKeysFileRefuses(t *testing.T) {
 	require.EqualError(t, err, "decision keys: open nowhere.yaml: no such file or directory")
 	require.ErrorContains(t, checkDecisionKeys([]wire.DecisionKey{
 		{KeyID: "a", PublicKey: anasKey, DecidedBy: "*"}, {KeyID: "a", PublicKey: bensKey, DecidedBy: "*"},
-	}), `"a" is there twice`)
+	}), `"a" is listed twice`)
 }

@@ -73,7 +73,7 @@ func (o Origins) byOrigin() (map[string]OriginLimits, error) {
 			return nil, fmt.Errorf("origins: %w", err)
 		}
 		if _, twice := limits[at.String()]; twice {
-			return nil, fmt.Errorf("origins: %q is there twice, in two spellings; keep one", at)
+			return nil, fmt.Errorf("origins: %q is listed twice, in two spellings; keep one", at)
 		}
 		if err := own.validate(at.String()); err != nil {
 			return nil, err

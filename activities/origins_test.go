@@ -39,7 +39,7 @@ func TestOriginsRefuse(t *testing.T) {
 		`origins: {"https://api.example.com/v1": {}}`:        `origin "https://api.example.com" goes on after host and port`,
 		`origins: {"https://me:secret@api.example.com": {}}`: `origin "...@api.example.com": the URL has userinfo`,
 		`origins: {"https://api.example.com": {max_concurrent: -1}}`:              "origins: https://api.example.com: max_concurrent is -1",
-		`origins: {"https://a.example.com": {}, "https://a.example.com:443": {}}`: `"https://a.example.com" is there twice`,
+		`origins: {"https://a.example.com": {}, "https://a.example.com:443": {}}`: `"https://a.example.com" is listed twice`,
 	} {
 		_, err := LoadOrigins(write(t, "origins.yaml", text))
 		require.ErrorContains(t, err, want, text)

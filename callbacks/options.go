@@ -119,7 +119,7 @@ func (o Options) Validate() error {
 			return fmt.Errorf("callbacks: endpoint %q: %w", endpoint.Name, err)
 		}
 		if names[endpoint.Name] {
-			return fmt.Errorf("callbacks: endpoint %q is there twice", endpoint.Name)
+			return fmt.Errorf("callbacks: endpoint %q is listed twice", endpoint.Name)
 		}
 		names[endpoint.Name] = true
 	}

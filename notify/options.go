@@ -127,7 +127,7 @@ func (o Options) Validate() error {
 			return fmt.Errorf("notify: channel %q: %w", channel.Name, err)
 		}
 		if seen[channel.Name] {
-			return fmt.Errorf("notify: channel %q is there twice", channel.Name)
+			return fmt.Errorf("notify: channel %q is listed twice", channel.Name)
 		}
 		seen[channel.Name] = true
 	}

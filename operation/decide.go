@@ -11,9 +11,7 @@ import (
 )
 
 const (
-	maxID       = 256 // characters
-	maxComment  = 4096
-	maxRawState = 256
+	maxRawState = 256 // characters
 	// maxRefused is the longest refused decision that stands whole in the audit, so that a flood of them leaves it readable.
 	maxRefused = 1024
 	// maxRemembered bounds the decision ids that are carried along.
@@ -86,7 +84,7 @@ func parseDecision(payload []byte, kind wire.DecisionKind) (wire.Decision, *wire
 		return decision, nil
 	}
 	if decision.Kind != "" && decision.Kind != kind {
-		detail := fmt.Sprintf("kind %q in the signal %q", bounded(string(decision.Kind), maxID), kind)
+		detail := fmt.Sprintf("kind %q in the signal %q", bounded(string(decision.Kind), wire.MaxIDChars), kind)
 		return wire.Decision{}, &wire.Refusal{Reason: wire.RefusalUnparsable, Detail: detail}
 	}
 	decision.Kind = kind

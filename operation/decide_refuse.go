@@ -100,7 +100,7 @@ func (o *Operation) addressed(now time.Time, d wire.Decision) (*wire.Escalation,
 		}
 	}
 	if open.ID != d.EscalationID {
-		detail := fmt.Sprintf("escalation_id %q, open is %q", bounded(d.EscalationID, maxID+32), open.ID)
+		detail := fmt.Sprintf("escalation_id %q, open is %q", bounded(d.EscalationID, wire.MaxIDChars+32), open.ID)
 		return nil, &wire.Refusal{Reason: wire.RefusalWrongEscalation, Winner: o.winnerOf(d.EscalationID), Detail: detail}
 	}
 	if o.keysWanted() {
@@ -123,7 +123,7 @@ func (o *Operation) winnerOf(escalationID string) string {
 func (o *Operation) refuseOption(now time.Time, d wire.Decision, escalation wire.Escalation) *wire.Refusal {
 	i := slices.IndexFunc(escalation.Options, func(option wire.Option) bool { return option.Kind == d.Kind })
 	if i < 0 {
-		detail := fmt.Sprintf("kind %q is not among the options of this escalation", bounded(string(d.Kind), maxID))
+		detail := fmt.Sprintf("kind %q is not among the options of this escalation", bounded(string(d.Kind), wire.MaxIDChars))
 		return &wire.Refusal{Reason: wire.RefusalNotOffered, Detail: detail}
 	}
 	if why := outOfBounds(d, escalation.Options[i]); why != "" {
@@ -157,13 +157,13 @@ func (o *Operation) refuseCancelWhilePolling(d wire.Decision) *wire.Refusal {
 // outOfBounds names the first value outside what the option allows.
 func outOfBounds(d wire.Decision, option wire.Option) string {
 	if why := tooLong(
-		givenText{"decision_id", d.DecisionID, maxID},
-		givenText{"decided_by", d.DecidedBy, maxID},
-		givenText{"comment", d.Comment, maxComment},
-		givenText{"credential_ref", d.CredentialRef, maxID},
+		givenText{"decision_id", d.DecisionID, wire.MaxIDChars},
+		givenText{"decided_by", d.DecidedBy, wire.MaxIDChars},
+		givenText{"comment", d.Comment, wire.MaxCommentChars},
+		givenText{"credential_ref", d.CredentialRef, wire.MaxIDChars},
 		givenText{"raw_state", d.RawState, maxRawState},
-		givenText{"key_id", d.KeyID, maxID},
-		givenText{"signature", d.Signature, maxID},
+		givenText{"key_id", d.KeyID, wire.MaxIDChars},
+		givenText{"signature", d.Signature, wire.MaxIDChars},
 	); why != "" {
 		return why
 	}

@@ -12,7 +12,7 @@ type offer struct {
 	extend, treatAsPending, useCredential, cancel, acceptResult, approve, attach, resubmit bool
 }
 
-// offered is the table of options per reason.
+// offered is the table of options per reason of a wait.
 func offered(reason wire.Reason, detail string) offer {
 	switch reason {
 	case wire.ReasonDeadlineExceeded, wire.ReasonBusinessDeadlineExceeded, wire.ReasonRetryAfterExceedsDeadline,
@@ -35,6 +35,36 @@ func offered(reason wire.Reason, detail string) offer {
 		wire.ReasonProviderExpired, wire.ReasonWaitCancelled, wire.ReasonSubmissionAmbiguous, wire.ReasonSubmissionRefused,
 		wire.ReasonExtensionRequested: // a proposal has options of its own
 		return offer{}
+	default:
+		return offer{}
+	}
+}
+
+// submissionOffer is the table of options per reason of a submission.
+func (o *Operation) submissionOffer(now time.Time, reason wire.Reason) offer {
+	s := o.rec.Submission
+	repeats := o.rec.Prepared.Submission.Idempotency.Repeatable() && !o.keySpent(now)
+	again := s.Generation < maxGenerations
+	switch reason { //nolint:exhaustive // the others leave nothing but the end
+	case wire.ReasonSubmissionAmbiguous:
+		return offer{extend: repeats && s.Job == nil, attach: true, resubmit: again}
+	case wire.ReasonHistoryReset:
+		return offer{extend: repeats, attach: true, resubmit: again}
+	case wire.ReasonIntegrationFailure:
+		return offer{extend: s.Job == nil, attach: s.Job != nil}
+	case wire.ReasonPollURLRejected:
+		return offer{attach: s.Job != nil}
+	case wire.ReasonSubmissionRefused:
+		return offer{resubmit: again}
+	case wire.ReasonProviderFailure, wire.ReasonProviderExpired:
+		return offer{resubmit: again}
+	case wire.ReasonAuthorizationDenied:
+		return offer{useCredential: true, attach: s.MaybeSent}
+	case wire.ReasonApprovalRequired:
+		return offer{approve: true, attach: s.MaybeSent}
+	case wire.ReasonDeadlineExceeded, wire.ReasonBusinessDeadlineExceeded, wire.ReasonRetryAfterExceedsDeadline,
+		wire.ReasonRequestBudgetExhausted, wire.ReasonTransportBudgetExhausted, wire.ReasonRateLimited:
+		return offer{extend: s.Job == nil, attach: s.Job != nil}
 	default:
 		return offer{}
 	}
@@ -110,8 +140,8 @@ func (o *Operation) asksPerson(reason wire.Reason, options []wire.Option) bool {
 	if named := o.rec.Prepared.Spec.Escalation.EscalateOn; named != nil {
 		return slices.Contains(named, reason)
 	}
-	if o.submits() {
-		return o.asksOfSubmission(reason, options)
+	if reason == wire.ReasonSubmissionRefused {
+		return false // it is the caller's to answer: the body is theirs
 	}
 	return len(options) > 1
 }

@@ -108,8 +108,8 @@ func checkIdentity(spec wire.Spec) error {
 	); why != "" {
 		return &SpecError{Problem: why}
 	}
-	if n := utf8.RuneCountInString(spec.RequestFingerprint); n > maxID {
-		return specError("request_fingerprint has %d characters, at most %d are allowed", n, maxID)
+	if n := utf8.RuneCountInString(spec.RequestFingerprint); n > wire.MaxIDChars {
+		return specError("request_fingerprint has %d characters, at most %d are allowed", n, wire.MaxIDChars)
 	}
 	if id := wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID); len(id) > wire.MaxWorkflowIDBytes {
 		return specError("provider, account and provider_job_id give a workflow id of %d bytes, at most %d are allowed", len(id), wire.MaxWorkflowIDBytes)
@@ -125,9 +125,9 @@ func badID(ids ...namedID) string {
 	for _, id := range ids {
 		switch n := utf8.RuneCountInString(id.value); {
 		case n == 0:
-			return fmt.Sprintf("%s is missing, set it to 1 to %d characters", id.name, maxID)
-		case n > maxID:
-			return fmt.Sprintf("%s has %d characters, at most %d are allowed", id.name, n, maxID)
+			return fmt.Sprintf("%s is missing, set it to 1 to %d characters", id.name, wire.MaxIDChars)
+		case n > wire.MaxIDChars:
+			return fmt.Sprintf("%s has %d characters, at most %d are allowed", id.name, n, wire.MaxIDChars)
 		case strings.ContainsFunc(id.value, unicode.IsControl) || !utf8.ValidString(id.value):
 			return fmt.Sprintf("%s %q has control characters or is not UTF-8", id.name, id.value)
 		}
@@ -216,7 +216,7 @@ func checkEscalation(spec wire.Spec) error {
 	}
 	for _, reason := range spec.Escalation.EscalateOn {
 		if !slices.Contains(wire.Reasons(), reason) {
-			return specError("escalation.escalate_on names %q, which is not a reason", bounded(string(reason), maxID))
+			return specError("escalation.escalate_on names %q, which is not a reason", bounded(string(reason), wire.MaxIDChars))
 		}
 	}
 	return nil

@@ -134,9 +134,9 @@ func (o *Operation) noProposal() string {
 // requestOutOfBounds holds a request against what a decision could grant, and against what the wait has already.
 func (o *Operation) requestOutOfBounds(now time.Time, request wire.ExtensionRequest) string {
 	if why := tooLong(
-		givenText{"request_id", request.RequestID, maxID},
-		givenText{"requested_by", request.RequestedBy, maxID},
-		givenText{"expected_effect", request.ExpectedEffect, maxComment},
+		givenText{"request_id", request.RequestID, wire.MaxIDChars},
+		givenText{"requested_by", request.RequestedBy, wire.MaxIDChars},
+		givenText{"expected_effect", request.ExpectedEffect, wire.MaxCommentChars},
 	); why != "" {
 		return why
 	}

@@ -48,11 +48,11 @@ func (o *Operation) refuseUnsigned(d wire.Decision) *wire.Refusal {
 	}
 	i := slices.IndexFunc(o.rec.DecisionKeys, func(key wire.DecisionKey) bool { return key.KeyID == d.KeyID })
 	if i < 0 {
-		return notSigned("key_id %q is not trusted; keys are %s", bounded(d.KeyID, maxID), o.keysText())
+		return notSigned("key_id %q is not trusted; keys are %s", bounded(d.KeyID, wire.MaxIDChars), o.keysText())
 	}
 	key := o.rec.DecisionKeys[i]
 	if key.DecidedBy != wire.AnyIdentity && key.DecidedBy != d.DecidedBy {
-		return notSigned("key %q signs for %q, decided_by is %q", key.KeyID, key.DecidedBy, bounded(d.DecidedBy, maxID))
+		return notSigned("key %q signs for %q, decided_by is %q", key.KeyID, key.DecidedBy, bounded(d.DecidedBy, wire.MaxIDChars))
 	}
 	if !d.SignedBy(key) {
 		return notSigned("the signature is not that of key %q on this decision", key.KeyID)

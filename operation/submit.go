@@ -227,47 +227,6 @@ func (o *Operation) whileSubmitting(now time.Time, reason wire.Reason, detail st
 	return wire.ReasonSubmissionAmbiguous, detail
 }
 
-// submissionOffer is the table of options per reason of a submission, besides close.
-func (o *Operation) submissionOffer(now time.Time, reason wire.Reason) offer {
-	s := o.rec.Submission
-	repeats := o.rec.Prepared.Submission.Idempotency.Repeatable() && !o.keySpent(now)
-	again := s.Generation < maxGenerations
-	switch reason { //nolint:exhaustive // the others leave nothing but the end
-	case wire.ReasonSubmissionAmbiguous:
-		return offer{extend: repeats && s.Job == nil, attach: true, resubmit: again}
-	case wire.ReasonHistoryReset:
-		return offer{extend: repeats, attach: true, resubmit: again}
-	case wire.ReasonIntegrationFailure:
-		return offer{extend: s.Job == nil, attach: s.Job != nil}
-	case wire.ReasonPollURLRejected:
-		return offer{attach: s.Job != nil}
-	case wire.ReasonSubmissionRefused:
-		return offer{resubmit: again}
-	case wire.ReasonProviderFailure, wire.ReasonProviderExpired:
-		return offer{resubmit: again}
-	case wire.ReasonAuthorizationDenied:
-		return offer{useCredential: true, attach: s.MaybeSent}
-	case wire.ReasonApprovalRequired:
-		return offer{approve: true, attach: s.MaybeSent}
-	case wire.ReasonDeadlineExceeded, wire.ReasonBusinessDeadlineExceeded, wire.ReasonRetryAfterExceedsDeadline,
-		wire.ReasonRequestBudgetExhausted, wire.ReasonTransportBudgetExhausted, wire.ReasonRateLimited:
-		return offer{extend: s.Job == nil, attach: s.Job != nil}
-	default:
-		return offer{}
-	}
-}
-
-// asksOfSubmission decides whether a stop goes to a person where the spec does not name the reasons. A refusal is the
-// caller's to answer: the body is his. A job that failed is offered to be submitted again only where the spec says so.
-func (o *Operation) asksOfSubmission(reason wire.Reason, options []wire.Option) bool {
-	switch reason { //nolint:exhaustive // every other reason asks where there is a choice
-	case wire.ReasonSubmissionRefused:
-		return false
-	default:
-		return len(options) > 1
-	}
-}
-
 // accepted takes in the job. One that is finished already is not waited for.
 func (o *Operation) accepted(now time.Time, result wire.SubmitResult) {
 	s := o.rec.Submission

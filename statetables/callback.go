@@ -3,6 +3,8 @@ package statetables
 import (
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/jobwait/jobwait/wire"
 )
 
 // The ways in which a webhook proves where it comes from.
@@ -28,9 +30,6 @@ const (
 
 	// jobInPath is the job_id of webhooks whose URL says which job they are about.
 	jobInPath = "path"
-
-	// maxCalledID bounds an id that a webhook brings, in characters, as a spec's is bounded.
-	maxCalledID = 256
 )
 
 // Callback is how a provider's webhook is checked and read. It is immutable and safe for concurrent use.
@@ -114,8 +113,8 @@ func (c *Callback) read(in *input, path string) (Called, error) {
 			return Called{}, fmt.Errorf("account: %w", err)
 		}
 	}
-	if called.JobID == "" || utf8.RuneCountInString(called.JobID) > maxCalledID {
-		return Called{}, fmt.Errorf("job_id: absent, or more than %d characters", maxCalledID)
+	if called.JobID == "" || utf8.RuneCountInString(called.JobID) > wire.MaxIDChars {
+		return Called{}, fmt.Errorf("job_id: absent, or more than %d characters", wire.MaxIDChars)
 	}
 	return called, nil
 }
@@ -132,8 +131,8 @@ func textRead(from *expression, in *input) (string, error) {
 		return "", errType
 	case text == "":
 		return "", errAbsent
-	case utf8.RuneCountInString(text) > maxCalledID:
-		return "", fmt.Errorf("more than %d characters", maxCalledID)
+	case utf8.RuneCountInString(text) > wire.MaxIDChars:
+		return "", fmt.Errorf("more than %d characters", wire.MaxIDChars)
 	}
 	return text, nil
 }

@@ -110,7 +110,7 @@ func (r *reader) submittedJob(key, sentTo string) *wire.SubmittedJob {
 	if job.ProviderJobID == "" && s.idempotency == wire.IdempotencyClientID {
 		job.ProviderJobID = key
 	}
-	if n := utf8.RuneCountInString(job.ProviderJobID); n == 0 || n > 256 || !utf8.ValidString(job.ProviderJobID) {
+	if n := utf8.RuneCountInString(job.ProviderJobID); n == 0 || n > wire.MaxIDChars || !utf8.ValidString(job.ProviderJobID) {
 		return nil
 	}
 	r.readParams(job)

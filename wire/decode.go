@@ -18,6 +18,12 @@ const (
 	maxPlaceBytes = 128
 )
 
+// MaxIDChars bounds ids and names of people, MaxCommentChars what somebody writes about a decision, both in characters.
+const (
+	MaxIDChars      = 256
+	MaxCommentChars = 4096
+)
+
 // DecodeSpec reads a spec strictly: unknown and repeated names, another case, wrong types, invalid UTF-8 and anything
 // after the object are refused. The error names the place and never the value, which may be a URL with a secret.
 func DecodeSpec(data []byte) (Spec, error) {

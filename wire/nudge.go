@@ -7,12 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxNudgeBytes bounds a nudge as it is received, maxNudgeSource its source in characters.
-const (
-	MaxNudgeBytes = 2 << 10
-
-	maxNudgeSource = 256
-)
+// MaxNudgeBytes bounds a nudge as it is received.
+const MaxNudgeBytes = 2 << 10
 
 // Nudge is the payload of SignalNudge: somebody outside, such as the receiver of a provider's webhook, says that the job
 // may have changed. It says nothing of the state: the next status request is brought forward, as far as the provider's
@@ -44,8 +40,8 @@ func DecodeNudge(data []byte) (Nudge, error) {
 	switch n := utf8.RuneCountInString(nudge.Source); {
 	case strings.TrimSpace(nudge.Source) == "":
 		return Nudge{}, errors.New("nudge: source is missing, say who says that the job may have changed")
-	case n > maxNudgeSource:
-		return Nudge{}, fmt.Errorf("nudge: source has %d characters, at most %d are allowed", n, maxNudgeSource)
+	case n > MaxIDChars:
+		return Nudge{}, fmt.Errorf("nudge: source has %d characters, at most %d are allowed", n, MaxIDChars)
 	default:
 		return nudge, nil
 	}

@@ -22,8 +22,7 @@ const (
 	// MaxDecisionKeys is how many keys a wait carries along.
 	MaxDecisionKeys = 100
 
-	maxKeyID     = 64  // characters
-	maxDecidedBy = 256 // characters
+	maxKeyID = 64 // characters
 )
 
 // DecisionKey is a public key whose signatures on decisions are believed.
@@ -45,8 +44,8 @@ func (k DecisionKey) Validate() error {
 		return fmt.Errorf("key id %q is not 1 to %d characters out of A-Z a-z 0-9 . _ -", bounded(k.KeyID), maxKeyID)
 	case strings.TrimSpace(k.DecidedBy) == "":
 		return fmt.Errorf("decided_by is missing: the identity that the key signs for, or %q for a service that knows its people", AnyIdentity)
-	case utf8.RuneCountInString(k.DecidedBy) > maxDecidedBy:
-		return fmt.Errorf("decided_by has %d characters, at most %d are allowed", utf8.RuneCountInString(k.DecidedBy), maxDecidedBy)
+	case utf8.RuneCountInString(k.DecidedBy) > MaxIDChars:
+		return fmt.Errorf("decided_by has %d characters, at most %d are allowed", utf8.RuneCountInString(k.DecidedBy), MaxIDChars)
 	}
 	_, err := k.Key()
 	return err

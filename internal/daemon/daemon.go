@@ -74,7 +74,7 @@ func Parse(name, usage string, args []string, stdout io.Writer, define func(*pfl
 	case err != nil:
 		return usageError{err}
 	case flags.NArg() > 0:
-		return Usagef("argument %q: there are only flags", flags.Arg(0))
+		return Usagef("unexpected argument %q: this command takes only flags", flags.Arg(0))
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func TestParse(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"--m": "unknown flag: --m",
-		"now": `argument "now": there are only flags`,
+		"now": `unexpected argument "now": this command takes only flags`,
 	} {
 		_, _, err := parse(io.Discard, args)
 		require.ErrorAs(t, err, new(usageError))

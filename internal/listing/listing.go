@@ -108,8 +108,8 @@ func (f Filter) query(list string) string {
 	var any []string
 	for _, prefix := range f.Prefixes {
 		any = append(any, "WorkflowId STARTS_WITH "+quoted(prefix))
-		if rest, ok := strings.CutPrefix(prefix, "jobwait/"); ok { // whoever may see the waits may see what they come of
-			any = append(any, "WorkflowId STARTS_WITH "+quoted("jobwait-submit/"+rest))
+		if rest, ok := strings.CutPrefix(prefix, wire.WorkflowIDPrefix); ok { // whoever may see the waits may see what they come of
+			any = append(any, "WorkflowId STARTS_WITH "+quoted(wire.SubmitWorkflowIDPrefix+rest))
 		}
 	}
 	return list + " AND (" + strings.Join(any, " OR ") + ")"

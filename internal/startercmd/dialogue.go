@@ -22,9 +22,6 @@ import (
 // mostDaysTyped is more than anybody may grant, and keeps the seconds of it in range.
 const mostDaysTyped = 10_000
 
-// maxCommentTyped is the longest comment that a wait takes, in characters.
-const maxCommentTyped = 4096
-
 func (a *app) decideCommand() *cobra.Command {
 	flags := &decisionFlags{}
 	command := &cobra.Command{
@@ -204,9 +201,9 @@ func (d *dialogue) askWhich(ctx context.Context, option wire.Option, decision *w
 		}
 		d.printf("  the state is %q\n", decision.RawState)
 	case wire.DecisionUseCredential:
-		return d.text(ctx, "name of the credential (as the worker knows it)", &decision.CredentialRef)
+		return d.text(ctx, "name of the credential (as the worker knows it)", wire.MaxIDChars, &decision.CredentialRef)
 	case wire.DecisionAttach:
-		if err := d.text(ctx, "id of the job that you found at the provider", &decision.ProviderJobID); err != nil {
+		if err := d.text(ctx, "id of the job that you found at the provider", wire.MaxIDChars, &decision.ProviderJobID); err != nil {
 			return err
 		}
 		if err := d.askStatusURL(ctx, decision); err != nil {
@@ -236,14 +233,14 @@ func (d *dialogue) askStatusURL(ctx context.Context, decision *wire.Decision) er
 	})
 }
 
-// text asks for something that must not be empty.
-func (d *dialogue) text(ctx context.Context, what string, into *string) error {
+// text asks for something that must not be empty and has no more characters than that.
+func (d *dialogue) text(ctx context.Context, what string, most int, into *string) error {
 	return d.until(ctx, what+"?", func(line string) string {
 		switch n := utf8.RuneCountInString(line); {
 		case line == "":
 			return "it is needed"
-		case n > maxCommentTyped:
-			return fmt.Sprintf("it has %d characters, at most %d are allowed", n, maxCommentTyped)
+		case n > most:
+			return fmt.Sprintf("it has %d characters, at most %d are allowed", n, most)
 		}
 		*into = line
 		return ""
@@ -251,7 +248,7 @@ func (d *dialogue) text(ctx context.Context, what string, into *string) error {
 }
 
 func (d *dialogue) askComment(ctx context.Context, _ wire.Option, decision *wire.Decision) error {
-	return d.text(ctx, "why (it stands in the audit)", &decision.Comment)
+	return d.text(ctx, "why (it stands in the audit)", wire.MaxCommentChars, &decision.Comment)
 }
 
 // askGrant asks for the numbers of an option that has some. What stands in brackets would be accepted now.

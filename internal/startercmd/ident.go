@@ -68,7 +68,7 @@ func (t *target) workflowID(ctx context.Context, s *server) (string, error) {
 	switch {
 	case t.id == "":
 		return wire.WorkflowID(t.provider, t.account, t.job), nil
-	case (strings.HasPrefix(t.id, "jobwait/") || strings.HasPrefix(t.id, wire.SubmitWorkflowIDPrefix)) && t.escalation() == "": // a workflow id has no # in it
+	case (strings.HasPrefix(t.id, wire.WorkflowIDPrefix) || strings.HasPrefix(t.id, wire.SubmitWorkflowIDPrefix)) && t.escalation() == "": // a workflow id has no # in it
 		return t.id, nil
 	default:
 		return s.findOperation(ctx, escalationSuffix.ReplaceAllString(t.id, ""))

@@ -96,7 +96,7 @@ func parse(args []string, stdout, stderr io.Writer) (config, error) {
 		return config{}, usageError{err}
 	}
 	if flags.NArg() > 0 {
-		err := fmt.Errorf("unexpected argument %q; there are only flags", flags.Arg(0))
+		err := fmt.Errorf("unexpected argument %q: this command takes only flags", flags.Arg(0))
 		_, _ = fmt.Fprintln(stderr, "fakeprovider: error:", err)
 		return config{}, usageError{err}
 	}

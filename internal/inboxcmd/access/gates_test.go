@@ -66,7 +66,7 @@ func TestFileRefuses(t *testing.T) {
 		"sign_in: {oidc: {client_id: inbox}}" + rules:                                                                  ": sign_in: oidc: issuer is missing",
 		"sign_in: {oidc: {issuer: http://id.example.com, client_id: inbox}}" + rules:                                   `: sign_in: oidc: issuer "http://id.example.com" is not an https address`,
 		"sign_in: {oidc: {issuer: https://id.example.com}}" + rules:                                                    ": sign_in: oidc: client_id is missing",
-		"sign_in: {oidc: {issuer: https://id.example.com, client_id: i, session_hours: 25}}" + rules:                   ": sign_in: oidc: session_hours is 25, 1 to 24 are possible",
+		"sign_in: {oidc: {issuer: https://id.example.com, client_id: i, session_hours: 25}}" + rules:                   ": sign_in: oidc: session_hours is 25, allowed is 1 to 24",
 		"sign_in: {oidc: {issuer: https://id.example.com, client_id: i, trusted_proxies: [10.0.0.1, '::/0']}}" + rules: `: sign_in: oidc: trusted_proxies: "::/0" is everybody, who could then say to be anybody`,
 		"sign_in: {oidc: {issuer: https://id.example.com, client_id: i}, proxy: {}}" + rules:                           ": sign_in has both oidc and proxy: people are known in one way",
 	} {

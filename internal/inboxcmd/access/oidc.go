@@ -70,7 +70,7 @@ func (s OIDCSettings) validate() error {
 	case s.ClientID == "":
 		return errors.New("oidc: client_id is missing")
 	case s.SessionHours != nil && (*s.SessionHours < 1 || *s.SessionHours > mostSessionHours):
-		return fmt.Errorf("oidc: session_hours is %d, 1 to %d are possible", *s.SessionHours, mostSessionHours)
+		return fmt.Errorf("oidc: session_hours is %d, allowed is 1 to %d", *s.SessionHours, mostSessionHours)
 	}
 	if _, err := readProxies(s.TrustedProxies); err != nil {
 		return fmt.Errorf("oidc: trusted_proxies: %w", err)

@@ -4,16 +4,16 @@ package access
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/jobwait/jobwait/wire"
 )
 
-// maxName is the longest name of a person, in characters, as decisions have it; maxGroups bounds what a sign-in may claim.
-const (
-	maxName   = 256
-	maxGroups = 1000
-)
+// maxGroups bounds what a sign-in may claim.
+const maxGroups = 1000
 
 // Person is who sends a request.
 type Person struct {
@@ -27,12 +27,12 @@ func (p Person) validate() error {
 	switch {
 	case p.Name == "":
 		return errors.New("the name is empty")
-	case utf8.RuneCountInString(p.Name) > maxName:
-		return errors.New("the name is longer than 256 characters")
+	case utf8.RuneCountInString(p.Name) > wire.MaxIDChars:
+		return fmt.Errorf("the name has more than %d characters", wire.MaxIDChars)
 	case !printable(p.Name):
 		return errors.New("the name has characters that cannot be printed")
 	case len(p.Groups) > maxGroups:
-		return errors.New("there are more than 1000 groups")
+		return fmt.Errorf("there are more than %d groups", maxGroups)
 	default:
 		return nil
 	}

@@ -46,7 +46,7 @@ func (p Policy) Validate() error {
 		return errors.New("rules is missing: without one nobody may see anything")
 	}
 	if len(p.Rules) > maxRules {
-		return fmt.Errorf("rules has %d entries, at most %d are possible", len(p.Rules), maxRules)
+		return fmt.Errorf("rules has %d entries, at most %d are allowed", len(p.Rules), maxRules)
 	}
 	for i, rule := range p.Rules {
 		if err := rule.validate(); err != nil {
@@ -70,7 +70,7 @@ func (r Rule) validate() error {
 		names []string
 	}{{"groups", r.Groups}, {"people", r.People}, {"providers", r.Providers}, {"accounts", r.Accounts}, {"answers", *r.Answers}} {
 		if len(list.names) > maxNames {
-			return fmt.Errorf("%s has %d entries, at most %d are possible", list.name, len(list.names), maxNames)
+			return fmt.Errorf("%s has %d entries, at most %d are allowed", list.name, len(list.names), maxNames)
 		}
 		if slices.ContainsFunc(list.names, func(name string) bool { return strings.TrimSpace(name) == "" }) {
 			return fmt.Errorf("%s has an empty entry", list.name)
@@ -161,7 +161,9 @@ func shortest(prefixes []string) []string {
 }
 
 // ProviderPrefix begins the workflow ids of a provider's waits, AccountPrefix those of an account.
-func ProviderPrefix(provider string) string { return "jobwait/" + wire.EscapeSegment(provider) + "/" }
+func ProviderPrefix(provider string) string {
+	return wire.WorkflowIDPrefix + wire.EscapeSegment(provider) + "/"
+}
 
 // AccountPrefix begins the workflow ids of an account's waits.
 func AccountPrefix(provider, account string) string {

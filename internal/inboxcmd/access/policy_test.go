@@ -64,7 +64,7 @@ func TestPolicyRefuses(t *testing.T) {
 		"rule 1: answers is missing: list the kinds that are allowed, [any] for all, [] to show the waits only": {Groups: []string{"g"}},
 		`rule 1: answers: "extnd" is not one of ` + known:                                                       {Groups: []string{"g"}, Answers: &[]string{"extnd"}},
 		"rule 1: groups has an empty entry":                                                                     {Groups: []string{" "}, Answers: none},
-		"rule 1: people has 101 entries, at most 100 are possible":                                              {People: many, Answers: none},
+		"rule 1: people has 101 entries, at most 100 are allowed":                                               {People: many, Answers: none},
 	} {
 		require.EqualError(t, access.Policy{Rules: []access.Rule{rule}}.Validate(), want)
 	}

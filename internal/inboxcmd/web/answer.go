@@ -21,8 +21,6 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-const maxComment = 4096 // characters, as the core has it
-
 // reply is what a page says about an answer that was sent.
 type reply struct {
 	// applied is the id of a decision that the audit is to have.
@@ -142,7 +140,7 @@ func (a *answering) sign(decision *wire.Decision) bool {
 func (s *Server) unreadable(w http.ResponseWriter, r *http.Request, who access.Person, err error) {
 	s.options.Logger.WarnContext(r.Context(), "refused an answer", "person", who.Name, "because", err, "remote", r.RemoteAddr)
 	if errors.As(err, new(*http.MaxBytesError)) {
-		s.fail(w, r, who, http.StatusRequestEntityTooLarge, "Your answer is too long", fmt.Sprintf("A comment has at most %d characters.", maxComment))
+		s.fail(w, r, who, http.StatusRequestEntityTooLarge, "Your answer is too long", fmt.Sprintf("A comment has at most %d characters.", wire.MaxCommentChars))
 		return
 	}
 	s.fail(w, r, who, http.StatusBadRequest, "Your answer cannot be read", "The form did not arrive as a browser sends it.")
@@ -173,8 +171,8 @@ func (d draft) decision(about slip) (wire.Decision, *wrongField) {
 		return out, &wrongField{"kind", "Choose an answer."}
 	case d.comment == "":
 		return out, &wrongField{"comment", "Say why: the comment stands in the audit."}
-	case utf8.RuneCountInString(d.comment) > maxComment:
-		return out, &wrongField{"comment", fmt.Sprintf("The comment has %d characters; at most %d are possible.", utf8.RuneCountInString(d.comment), maxComment)}
+	case utf8.RuneCountInString(d.comment) > wire.MaxCommentChars:
+		return out, &wrongField{"comment", fmt.Sprintf("The comment has %d characters; at most %d are allowed.", utf8.RuneCountInString(d.comment), wire.MaxCommentChars)}
 	}
 	if wrong := d.tooLong(); wrong != nil {
 		return out, wrong
@@ -235,7 +233,7 @@ func (d draft) tooLong() *wrongField {
 	for _, name := range slices.Sorted(maps.Keys(d.values)) {
 		field, ok := strings.CutPrefix(name, fieldName(d.kind, ""))
 		if n, most := utf8.RuneCountInString(d.values[name]), longest(field); ok && n > most {
-			return &wrongField{name, fmt.Sprintf("What was typed for %q has %d characters; at most %d are possible.", field, n, most)}
+			return &wrongField{name, fmt.Sprintf("What was typed for %q has %d characters; at most %d are allowed.", field, n, most)}
 		}
 	}
 	return nil

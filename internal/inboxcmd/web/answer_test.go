@@ -119,7 +119,7 @@ func TestRefusedAnswer(t *testing.T) {
 
 	for fields, want := range map[string]string{
 		"comment=\t":                           "Say why: the comment stands in the audit.",
-		"comment=" + strings.Repeat("é", 4097): "The comment has 4097 characters; at most 4096 are possible.",
+		"comment=" + strings.Repeat("é", 4097): "The comment has 4097 characters; at most 4096 are allowed.",
 		"kind=":                                "Choose an answer.",
 		"extend.requests=many":                 `"many" is not a number from 0 to 1000000.`,
 		"extend.requests=-1":                   `"-1" is not a number from 0 to 1000000.`,

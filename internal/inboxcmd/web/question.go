@@ -32,11 +32,8 @@ func longest(field string) int {
 	if field == fieldStatusURL || field == fieldParams {
 		return operation.MaxFetchURLBytes
 	}
-	return maxTyped
+	return wire.MaxIDChars
 }
-
-// maxTyped is what names and ids have at most.
-const maxTyped = 256
 
 const unitMinutes = "minutes"
 
