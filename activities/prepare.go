@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/jobwait/jobwait/operation"
+	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -18,26 +19,27 @@ import (
 // type wire.ErrorInvalidSpec, with one line that names the value, the rule and the way out; any other error is the
 // worker's or the server's trouble and may pass.
 func (a *Activities) Prepare(ctx context.Context, request wire.PrepareRequest) (wire.Prepared, error) {
-	spec, prepared, err := a.read(request.Spec, request.StartedAt)
+	spec, prepared, err := a.readSpec(request.Spec, request.StartedAt)
 	if err != nil {
 		return wire.Prepared{}, err
 	}
-	if err := checkStart(request, spec); err != nil {
+	if err := checkStart(request, "job", wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID)); err != nil {
 		return wire.Prepared{}, invalidSpec(err)
 	}
-	if prepared.Approval, err = a.checkCredential(ctx, spec); err != nil {
+	prepared, err = a.complete(ctx, request, prepared, func(latest string) error { return reopened(spec.Reopens, latest) })
+	if err != nil {
 		return wire.Prepared{}, err
 	}
-	if prepared.DecisionKeys, err = a.trusted(ctx); err != nil {
-		return wire.Prepared{}, err
+	if !prepared.AttributesRegistered {
+		prepared.Notes = append(prepared.Notes, wire.NoteAttributesUnregistered)
 	}
-	return a.look(ctx, request, prepared)
+	return prepared, nil
 }
 
 // CheckSpec says of a spec what Prepare would if the wait started at the given time, as far as it can be said before there is
 // a start: the same errors. It gives the spec as it was read.
 func (a *Activities) CheckSpec(ctx context.Context, data []byte, startedAt time.Time) (wire.Spec, error) {
-	spec, _, err := a.read(data, startedAt)
+	spec, _, err := a.readSpec(data, startedAt)
 	if err != nil {
 		return wire.Spec{}, err
 	}
@@ -45,8 +47,8 @@ func (a *Activities) CheckSpec(ctx context.Context, data []byte, startedAt time.
 	return spec, err
 }
 
-// read decodes a spec and checks it against what this worker's tables and policy say.
-func (a *Activities) read(data []byte, startedAt time.Time) (wire.Spec, wire.Prepared, error) {
+// readSpec decodes a spec and checks it against what this worker's tables and policy say.
+func (a *Activities) readSpec(data []byte, startedAt time.Time) (wire.Spec, wire.Prepared, error) {
 	spec, err := wire.DecodeSpec(data)
 	if err != nil {
 		return wire.Spec{}, wire.Prepared{}, invalidSpec(err)
@@ -73,39 +75,45 @@ func invalidSpec(cause error) error {
 
 // know is what this worker's tables and policy say of a spec.
 func (a *Activities) know(spec wire.Spec) (operation.Knowledge, error) {
-	table, ok := a.tables.Table(spec.Provider)
-	if !ok {
-		return operation.Knowledge{}, fmt.Errorf("provider %q has no state table on this worker; known are %q", spec.Provider, a.tables.Providers())
+	table, err := a.table(spec.Provider)
+	if err != nil {
+		return operation.Knowledge{}, err
 	}
 	if err := table.CheckSpec(spec); err != nil {
 		return operation.Knowledge{}, err
 	}
 	facts, err := table.Facts(spec)
-	if err != nil {
-		return operation.Knowledge{}, err
+	return a.knowledge(table, spec.Account, facts), err
+}
+
+// table is the state table of a provider that a spec names.
+func (a *Activities) table(provider string) (*statetables.Table, error) {
+	table, ok := a.tables.Table(provider)
+	if !ok {
+		return nil, fmt.Errorf("provider %q has no state table on this worker; known are %q", provider, a.tables.Providers())
 	}
+	return table, nil
+}
+
+func (a *Activities) knowledge(table *statetables.Table, account string, facts wire.TableFacts) operation.Knowledge {
 	advice := table.Advice()
 	return operation.Knowledge{
 		Table: facts, Advice: advice.Schedule, FloorSeconds: advice.FloorSeconds, CapSeconds: advice.CapSeconds,
-		RetentionSeconds: int64(advice.RetentionSeconds), TellDecisions: true, Policy: a.policy.of(spec.Provider, spec.Account),
-	}, nil
+		RetentionSeconds: int64(advice.RetentionSeconds), TellDecisions: true, Policy: a.policy.of(table.Provider(), account),
+	}
 }
 
 // testTimeoutSeconds is what the SDK's test environment, which knows no original run, reports where no time-out is set.
 const testTimeoutSeconds = 10 * 365 * 24 * 3600
 
-// checkStart refuses starts that would break the single owner of a job or end a wait without an outcome (R46).
-func checkStart(request wire.PrepareRequest, spec wire.Spec) error {
+// checkStart refuses starts under another workflow id than that of the job, or the submission, which would break its single
+// owner, and those that would end it without an outcome (R46).
+func checkStart(request wire.PrepareRequest, of, want string) error {
 	start := request.Start
-	if want := wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID); start.WorkflowID != want {
-		return fmt.Errorf("workflow id %q is not that of this job; start it as %q", start.WorkflowID, want)
-	}
-	return checkStartOptions(start, request.OriginalRunID)
-}
-
-func checkStartOptions(start wire.StartOptions, originalRunID string) error {
-	unset := start.TimeoutSeconds == 0 || start.TimeoutSeconds == testTimeoutSeconds && originalRunID == ""
+	unset := start.TimeoutSeconds == 0 || start.TimeoutSeconds == testTimeoutSeconds && request.OriginalRunID == ""
 	switch {
+	case start.WorkflowID != want:
+		return fmt.Errorf("workflow id %q is not that of this %s; start it as %q", start.WorkflowID, of, want)
 	case start.CronSchedule != "":
 		return fmt.Errorf("cron schedule %q: a wait runs once; start it without one", start.CronSchedule)
 	case start.HasRetryPolicy:
@@ -115,6 +123,21 @@ func checkStartOptions(start wire.StartOptions, originalRunID string) error {
 	default:
 		return nil
 	}
+}
+
+// complete adds to a snapshot what the credentials, the trusted keys and the server say. again says what is wrong with beginning
+// once more after the latest run that has a decided end.
+func (a *Activities) complete(
+	ctx context.Context, request wire.PrepareRequest, prepared wire.Prepared, again func(latest string) error,
+) (wire.Prepared, error) {
+	var err error
+	if prepared.Approval, err = a.checkCredential(ctx, prepared.Spec); err != nil {
+		return wire.Prepared{}, err
+	}
+	if prepared.DecisionKeys, err = a.trusted(ctx); err != nil {
+		return wire.Prepared{}, err
+	}
+	return a.look(ctx, request, prepared, again)
 }
 
 // checkCredential refuses a name that this worker does not know, and one that is bound to other providers or accounts. The
@@ -142,43 +165,45 @@ func (a *Activities) checkCredential(ctx context.Context, spec wire.Spec) (wire.
 	return credential.approval(), nil
 }
 
-// look adds what the server knows: whether this run is a reset, which excuses it from what follows, whether the job was
-// waited for before, and whether search attributes may be upserted.
-func (a *Activities) look(ctx context.Context, request wire.PrepareRequest, prepared wire.Prepared) (wire.Prepared, error) {
+// look adds what the server knows: whether this run is a reset, which excuses it from what follows, whether there was another
+// before it, and whether search attributes may be upserted.
+func (a *Activities) look(
+	ctx context.Context, request wire.PrepareRequest, prepared wire.Prepared, again func(latest string) error,
+) (wire.Prepared, error) {
 	visibility, id := a.visible(ctx), request.Start.WorkflowID
 	if runID, reset := resetRun(ctx, request.OriginalRunID); reset {
 		prepared.ResetRunID = runID
-	} else if err := checkReopens(ctx, visibility, id, prepared.Spec.Reopens); err != nil {
+	} else if err := checkEarlier(ctx, visibility, id, again); err != nil {
 		return wire.Prepared{}, err
 	}
 	registered, err := attributesRegistered(ctx, visibility, id)
 	if err != nil {
 		return wire.Prepared{}, err
 	}
-	prepared.AttributesRegistered, prepared.HoldBack = registered, serverRepeats(request)
-	if !registered {
-		prepared.Notes = append(prepared.Notes, wire.NoteAttributesUnregistered)
-	}
+	// What is held back is to be brought back in time. The SDK's test environment, which knows no original run, skips the time
+	// that lanes count, and gives up after some attempts.
+	prepared.AttributesRegistered, prepared.HoldBack = registered, request.OriginalRunID != ""
 	return prepared, nil
 }
 
-// serverRepeats reports whether what is held back is brought back in time. The SDK's test environment, which knows no original
-// run, skips the time that lanes count, and gives up after some attempts.
-func serverRepeats(request wire.PrepareRequest) bool { return request.OriginalRunID != "" }
-
-// checkReopens demands a person's word for waiting again after a decided end (R46).
-func checkReopens(ctx context.Context, visibility Visibility, workflowID string, reopens *wire.Reopens) error {
+func checkEarlier(ctx context.Context, visibility Visibility, workflowID string, again func(latest string) error) error {
 	latest, err := latestDecided(ctx, visibility, workflowID)
-	if err != nil {
+	if err != nil || latest == "" {
 		return err
 	}
+	if err := again(latest); err != nil {
+		return invalidSpec(err)
+	}
+	return nil
+}
+
+// reopened demands a person's word for waiting again after a decided end (R46).
+func reopened(reopens *wire.Reopens, latest string) error {
 	switch {
-	case latest == "":
-		return nil
 	case reopens == nil:
-		return invalidSpec(fmt.Errorf("this job was waited for before, run %q; to wait again set reopens with that run_id, decided_by and comment", latest))
+		return fmt.Errorf("this job was waited for before, run %q; to wait again set reopens with that run_id, decided_by and comment", latest)
 	case reopens.RunID != latest:
-		return invalidSpec(fmt.Errorf("reopens.run_id %q is not the latest wait of this job; that is %q", reopens.RunID, latest))
+		return fmt.Errorf("reopens.run_id %q is not the latest wait of this job; that is %q", reopens.RunID, latest)
 	default:
 		return nil
 	}

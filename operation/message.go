@@ -20,7 +20,7 @@ func Message(b wire.Briefing) string {
 	}
 	if open := asked(b); open != nil {
 		text = append(text, askText(b, *open))
-		for _, option := range WithTexts(b) {
+		for _, option := range withTexts(b) {
 			text = append(text, oneLine(fmt.Sprintf("  %s: %s", option.Kind, option.Text)))
 		}
 	}
@@ -255,9 +255,9 @@ func whatToCheck(b wire.Briefing, open wire.Escalation) string {
 	}
 }
 
-// WithTexts are the frozen options of a briefing's escalation or proposal, each with its cost and effect in words and whether
+// withTexts are the frozen options of a briefing's escalation or proposal, each with its cost and effect in words and whether
 // that may destroy something.
-func WithTexts(b wire.Briefing) []wire.Option {
+func withTexts(b wire.Briefing) []wire.Option {
 	open := asked(b)
 	if open == nil {
 		return nil

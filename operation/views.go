@@ -76,7 +76,7 @@ func (o *Operation) EscalationView(now time.Time) *wire.EscalationView {
 		ID: open.ID, Kind: open.Kind, Reason: open.Reason, Detail: open.Detail,
 		OpenedAt: open.OpenedAt, WindowEndsAt: open.WindowEndsAt,
 		Message: Message(briefing), Headline: Headline(briefing), Lines: messageLines(briefing), Ask: askText(briefing, *open),
-		Options: WithTexts(briefing),
+		Options: withTexts(briefing),
 	}
 	if briefing.Proposal != nil {
 		view.Request = &briefing.Proposal.Request

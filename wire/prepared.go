@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// PrepareRequest asks the first recorded step to validate a spec and to snapshot what the worker knows.
+// PrepareRequest asks the first recorded step of a wait, or of a submission, to validate its spec and to snapshot what the
+// worker knows. The answer to a submission is a Prepared whose Submission is set.
 type PrepareRequest struct {
 	// Spec is the input as it stands in history; prepare decodes it strictly.
 	Spec json.RawMessage `json:"spec"`

@@ -155,15 +155,6 @@ type EarlierSubmission struct {
 	DecidedBy     string        `json:"decided_by"`
 }
 
-// PrepareSubmissionRequest asks the first recorded step of a submission to validate its spec and to snapshot what the worker
-// knows. It is answered by a Prepared whose Submission is set.
-type PrepareSubmissionRequest struct {
-	Spec          json.RawMessage `json:"spec"`
-	StartedAt     time.Time       `json:"started_at"`
-	OriginalRunID string          `json:"original_run_id,omitempty"`
-	Start         StartOptions    `json:"start"`
-}
-
 // SubmissionFacts are what a submission runs by, besides what it has in common with a wait. An upgrade of the worker changes
 // nothing in it.
 type SubmissionFacts struct {

@@ -39,10 +39,11 @@ func (a *await) executePrepare(request wire.PrepareRequest) workflow.Future {
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: prepareTimeout},
 		Summary:             "validate the spec and snapshot limits",
 	})
+	activity := wire.ActivityPrepare
 	if a.kind == wire.WorkflowSubmitAndAwait {
-		return workflow.ExecuteActivity(ctx, wire.ActivityPrepareSubmission, wire.PrepareSubmissionRequest(request))
+		activity = wire.ActivityPrepareSubmission
 	}
-	return workflow.ExecuteActivity(ctx, wire.ActivityPrepare, request)
+	return workflow.ExecuteActivity(ctx, activity, request)
 }
 
 // sending are the options of a request that may not start at or after a deadline (R24).

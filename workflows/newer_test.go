@@ -75,7 +75,7 @@ func TestASpecThatOnlyANewerVersionReadsIsNotSubmitted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	submitted := submitSpec()
-	w.RegisterActivityWithOptions(func(_ context.Context, request wire.PrepareSubmissionRequest) (wire.Prepared, error) {
+	w.RegisterActivityWithOptions(func(_ context.Context, request wire.PrepareRequest) (wire.Prepared, error) {
 		return operation.PrepareSubmission(submitted, request.StartedAt, operation.Knowledge{}, wire.SubmissionFacts{Idempotency: wire.IdempotencyNone})
 	}, activity.RegisterOptions{Name: wire.ActivityPrepareSubmission})
 	w.RegisterActivityWithOptions(func(context.Context, wire.SubmitRequest) (wire.SubmitResult, error) {
