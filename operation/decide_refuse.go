@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -126,16 +127,11 @@ func (o *Operation) refuseOption(now time.Time, d wire.Decision, escalation wire
 		detail := fmt.Sprintf("kind %q is not among the options of this escalation", bounded(string(d.Kind), wire.MaxIDChars))
 		return &wire.Refusal{Reason: wire.RefusalNotOffered, Detail: detail}
 	}
-	if why := outOfBounds(d, escalation.Options[i]); why != "" {
-		return &wire.Refusal{Reason: wire.RefusalOutOfBounds, Detail: why}
+	why := cmp.Or(outOfBounds(d, escalation.Options[i]), o.badAttachment(d), o.grantsNothing(now, d))
+	if why == "" && escalation.Kind == wire.EscalationProposal {
+		why = o.raisesNothing(now, d)
 	}
-	if why := o.badAttachment(d); why != "" {
-		return &wire.Refusal{Reason: wire.RefusalOutOfBounds, Detail: why}
-	}
-	if why := o.grantsNothing(now, d); why != "" {
-		return &wire.Refusal{Reason: wire.RefusalOutOfBounds, Detail: why}
-	}
-	if why := o.raisesNothing(now, d); escalation.Kind == wire.EscalationProposal && why != "" {
+	if why != "" {
 		return &wire.Refusal{Reason: wire.RefusalOutOfBounds, Detail: why}
 	}
 	return nil
@@ -156,32 +152,28 @@ func (o *Operation) refuseCancelWhilePolling(d wire.Decision) *wire.Refusal {
 
 // outOfBounds names the first value outside what the option allows.
 func outOfBounds(d wire.Decision, option wire.Option) string {
-	if why := tooLong(
-		givenText{"decision_id", d.DecisionID, wire.MaxIDChars},
-		givenText{"decided_by", d.DecidedBy, wire.MaxIDChars},
-		givenText{"comment", d.Comment, wire.MaxCommentChars},
-		givenText{"credential_ref", d.CredentialRef, wire.MaxIDChars},
-		givenText{"raw_state", d.RawState, maxRawState},
-		givenText{"key_id", d.KeyID, wire.MaxIDChars},
-		givenText{"signature", d.Signature, wire.MaxIDChars},
-	); why != "" {
-		return why
+	why := cmp.Or(
+		tooLong(
+			givenText{"decision_id", d.DecisionID, wire.MaxIDChars},
+			givenText{"decided_by", d.DecidedBy, wire.MaxIDChars},
+			givenText{"comment", d.Comment, wire.MaxCommentChars},
+			givenText{"credential_ref", d.CredentialRef, wire.MaxIDChars},
+			givenText{"raw_state", d.RawState, maxRawState},
+			givenText{"key_id", d.KeyID, wire.MaxIDChars},
+			givenText{"signature", d.Signature, wire.MaxIDChars},
+		),
+		outOfRange(
+			givenNumber{"seconds", d.Seconds, option.MaxSeconds},
+			givenNumber{"status_requests", d.StatusRequests, option.MaxStatusRequests},
+			givenNumber{"transport_failures", d.TransportFailures, option.MaxTransportFailures},
+			givenNumber{"rate_limited", d.RateLimited, option.MaxRateLimited},
+		),
+		unusedField(d),
+	)
+	if why == "" && d.PastBusinessDeadline && option.MaxSeconds == 0 {
+		why = "past_business_deadline must be false: the extensions are used up"
 	}
-	if why := outOfRange(
-		givenNumber{"seconds", d.Seconds, option.MaxSeconds},
-		givenNumber{"status_requests", d.StatusRequests, option.MaxStatusRequests},
-		givenNumber{"transport_failures", d.TransportFailures, option.MaxTransportFailures},
-		givenNumber{"rate_limited", d.RateLimited, option.MaxRateLimited},
-	); why != "" {
-		return why
-	}
-	if unused := unusedField(d); unused != "" {
-		return unused
-	}
-	if d.PastBusinessDeadline && option.MaxSeconds == 0 {
-		return "past_business_deadline must be false: the extensions are used up"
-	}
-	return ""
+	return why
 }
 
 // givenText and givenNumber are values from outside with the most that they may be.

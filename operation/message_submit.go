@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -11,11 +12,7 @@ import (
 // submission says of a submission what the lines about a job say of a wait.
 func (f *facts) submission(b wire.Briefing) {
 	s := b.Submission
-	job := "none known"
-	if s.ProviderJobID != "" {
-		job = s.ProviderJobID
-	}
-	f.add("submission", "generation %d to %s, account %s; job: %s", s.Generation, b.Provider, b.Account, job)
+	f.add("submission", "generation %d to %s, account %s; job: %s", s.Generation, b.Provider, b.Account, cmp.Or(s.ProviderJobID, "none known"))
 	f.add("request", "%s, idempotency %s", s.Fingerprint, keyText(s))
 	if s.RepeatBefore != nil {
 		f.add("sent again", "not after %s, when the provider may forget the key", timestamp(*s.RepeatBefore))
@@ -26,7 +23,7 @@ func (f *facts) submission(b wire.Briefing) {
 	f.add("since", "%s, %s ago, submit by %s", timestamp(b.OpenedAt), Span(b.At.Sub(b.OpenedAt)), deadlinesText(b.Limits))
 	f.add("requests to submit", "%d of %d (answers: %s)", b.Counters.StatusRequestsUsed, b.Limits.MaxStatusRequests, answersText(b.Answers))
 	for _, earlier := range s.Before {
-		f.add("before", "generation %d, job %s, %s, replaced by %s", earlier.Generation, orElse(earlier.ProviderJobID, "unknown"), earlier.Reason, earlier.DecidedBy)
+		f.add("before", "generation %d, job %s, %s, replaced by %s", earlier.Generation, cmp.Or(earlier.ProviderJobID, "unknown"), earlier.Reason, earlier.DecidedBy)
 	}
 }
 

@@ -146,7 +146,7 @@ func (o *Operation) Next(now time.Time) Command {
 	case o.delivering < len(o.rec.Notifications):
 		return o.deliver()
 	case o.rec.Outcome != nil && o.endUntold():
-		o.tellEnd(now)
+		o.tell(now, wire.NotifyEnded)
 		return o.Next(now)
 	case o.rec.Outcome != nil:
 		return o.finish(now)

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -133,21 +134,19 @@ func (o *Operation) noProposal() string {
 
 // requestOutOfBounds holds a request against what a decision could grant, and against what the wait has already.
 func (o *Operation) requestOutOfBounds(now time.Time, request wire.ExtensionRequest) string {
-	if why := tooLong(
-		givenText{"request_id", request.RequestID, wire.MaxIDChars},
-		givenText{"requested_by", request.RequestedBy, wire.MaxIDChars},
-		givenText{"expected_effect", request.ExpectedEffect, wire.MaxCommentChars},
-	); why != "" {
-		return why
-	}
 	most := o.rec.Prepared.Grants
-	if why := outOfRange(
-		givenNumber{"seconds", request.Seconds, most.Seconds},
-		givenNumber{"status_requests", request.StatusRequests, most.StatusRequests},
-	); why != "" {
-		return why
-	}
-	return o.raisesNothing(now, wire.Decision{Seconds: request.Seconds, StatusRequests: request.StatusRequests})
+	return cmp.Or(
+		tooLong(
+			givenText{"request_id", request.RequestID, wire.MaxIDChars},
+			givenText{"requested_by", request.RequestedBy, wire.MaxIDChars},
+			givenText{"expected_effect", request.ExpectedEffect, wire.MaxCommentChars},
+		),
+		outOfRange(
+			givenNumber{"seconds", request.Seconds, most.Seconds},
+			givenNumber{"status_requests", request.StatusRequests, most.StatusRequests},
+		),
+		o.raisesNothing(now, wire.Decision{Seconds: request.Seconds, StatusRequests: request.StatusRequests}),
+	)
 }
 
 // raisesNothing refuses a grant to a wait that polls which leaves its limits as they are.

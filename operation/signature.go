@@ -88,7 +88,7 @@ func (o *Operation) keysText() string {
 // waitID stands for the wait itself, between its questions. A signed cancel while polling names it: without a name the
 // signature would be as good for any other wait.
 func (o *Operation) waitID() string {
-	return fmt.Sprintf("%s#0-%s", o.rec.Prepared.Spec.OperationID, eightHex(o.lineage()))
+	return o.openingID("", 0)
 }
 
 // cancelsPolling reports whether a decision is a cancel that answers no question.

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -83,7 +84,7 @@ func sentence(e wire.Entry) string {
 		detail, held := cutHeldBack(e.Detail)
 		return "not sent: " + reasonText(wire.Reason(e.Reason), detail) + held
 	case wire.EventStateChanged:
-		return fmt.Sprintf("state %s -> %s (%s)", orElse(e.Detail, "none"), e.RawState, e.Category)
+		return fmt.Sprintf("state %s -> %s (%s)", cmp.Or(e.Detail, "none"), e.RawState, e.Category)
 	case wire.EventGuidanceRejected:
 		return fmt.Sprintf("guidance from %s not followed: %s", e.Reason, e.Detail)
 	default:
@@ -117,11 +118,11 @@ func answerSentence(e wire.Entry) string {
 
 func answerText(e wire.Entry) string {
 	if e.Event == wire.EventRequestLost {
-		return "no answer: " + orElse(e.Detail, wire.TransportLost)
+		return "no answer: " + cmp.Or(e.Detail, wire.TransportLost)
 	}
 	text := fmt.Sprintf("received %d, %s", e.HTTPStatus, e.Reason)
 	if e.Reason == string(wire.AnswerRead) {
-		text = "polled, state " + orElse(e.RawState, "(empty)")
+		text = "polled, state " + cmp.Or(e.RawState, "(empty)")
 	}
 	if seconds, ok := strings.CutPrefix(e.Detail, "retry_after "); ok {
 		text += ", Retry-After " + seconds
@@ -221,11 +222,4 @@ func clock(e wire.Entry) string {
 
 func used(e wire.Entry) string {
 	return fmt.Sprintf("%d of %d", e.StatusRequestsUsed, e.MaxStatusRequests)
-}
-
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }

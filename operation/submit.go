@@ -244,7 +244,7 @@ func (o *Operation) accepted(now time.Time, result wire.SubmitResult) {
 	switch found := o.judgeCategory(now, *result.Observation); {
 	case found.kind == succeeds:
 		o.succeed(now, *result.Observation)
-	case found.kind == stops && closeStatus(found.reason) != wire.StatusUnresolved:
+	case found.terminal():
 		o.jobEnded(now, found.reason, found.detail)
 	default:
 		o.wantAwait(now) // what needs more than one look is the wait's
@@ -269,7 +269,7 @@ func (o *Operation) SubmitOutcome(closed wire.Outcome) wire.SubmitOutcome {
 		outcome.ProviderJobID, outcome.StatusURL = s.Job.ProviderJobID, s.Job.StatusURL
 	}
 	if s.Await == wire.AwaitEnded || s.Await == wire.AwaitRunning {
-		outcome.WaitWorkflowID = wire.WorkflowID(closed.Provider, closed.Account, outcome.ProviderJobID)
+		outcome.WaitWorkflowID = o.waitWorkflowID()
 	}
 	if outcome.Result == nil {
 		outcome.Result = map[string]string{}
@@ -291,7 +291,7 @@ func (o *Operation) submissionView() *wire.SubmissionView {
 	if !o.submits() {
 		return nil
 	}
-	s, facts, spec := o.rec.Submission, o.rec.Prepared.Submission, o.rec.Prepared.Spec
+	s, facts := o.rec.Submission, o.rec.Prepared.Submission
 	view := &wire.SubmissionView{
 		Fingerprint: facts.Fingerprint, Idempotency: facts.Idempotency, IdempotencyKey: s.Key, Generation: s.Generation,
 		Owner: s.Owner, Before: s.Before, MaybeSent: s.MaybeSent && s.Job == nil,
@@ -303,7 +303,7 @@ func (o *Operation) submissionView() *wire.SubmissionView {
 		view.RepeatBefore = new(end.UTC())
 	}
 	if s.Job != nil && s.Await != "" {
-		view.WaitWorkflowID = wire.WorkflowID(spec.Provider, spec.Account, s.Job.ProviderJobID)
+		view.WaitWorkflowID = o.waitWorkflowID()
 	}
 	return view
 }

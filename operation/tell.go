@@ -35,7 +35,7 @@ func (o *Operation) toldAbout(briefing wire.Briefing) string {
 	case briefing.Decided != nil && briefing.Decided.Decision.EscalationID != "":
 		return briefing.Decided.Decision.EscalationID
 	case o.rec.Prepared.TellDecisions:
-		return o.rec.Prepared.Spec.OperationID + "#0-" + eightHex(o.lineage())
+		return o.waitID()
 	default:
 		return o.rec.Prepared.Spec.OperationID
 	}
@@ -59,8 +59,6 @@ func (o *Operation) endUntold() bool {
 	involved := o.rec.Escalations > 0 || o.rec.Proposals > 0 || o.rec.DecidedBy != ""
 	return o.rec.Prepared.TellDecisions && involved && !o.rec.EndTold
 }
-
-func (o *Operation) tellEnd(now time.Time) { o.tell(now, wire.NotifyEnded) }
 
 func (o *Operation) deliver() Command {
 	next := o.rec.Notifications[o.delivering]
