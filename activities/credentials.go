@@ -100,9 +100,7 @@ func (c Credential) reaches(ref string, to origin) error {
 }
 
 // at reports whether the entry lists the origin.
-func (c Credential) at(to origin) bool {
-	return slices.ContainsFunc(c.Origins, func(text string) bool { own, err := parseOrigin(text); return err == nil && own == to })
-}
+func (c Credential) at(to origin) bool { return to.among(c.Origins) }
 
 // noCredentials is the source of a worker that was given none.
 type noCredentials struct{}

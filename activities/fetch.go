@@ -12,6 +12,7 @@ import (
 	"gocloud.dev/gcerrors"
 
 	"github.com/jobwait/jobwait/operation"
+	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -98,7 +99,8 @@ type carried struct {
 // carry copies the result. An error leaves nothing of it at the destination.
 func (a *Activities) carry(ctx context.Context, request wire.FetchRequest) (carried, error) {
 	spec := request.Spec
-	if err := a.checkJob(spec); err != nil {
+	table, err := a.tableFor(spec)
+	if err != nil {
 		return carried{}, err
 	}
 	to, err := a.openObject(ctx, request)
@@ -107,9 +109,9 @@ func (a *Activities) carry(ctx context.Context, request wire.FetchRequest) (carr
 	}
 	source := &download{
 		sender: a.sender, reference: a.referenceOf(ctx, request),
-		pass: func(ctx context.Context, at hop) (*passage, error) { return a.passLane(ctx, spec, at) },
+		pass: func(ctx context.Context, at hop) (*passage, error) { return a.passLane(ctx, table, spec, at) },
 		clear: func(ctx context.Context, address string, allowed allowance) (hop, error) {
-			return a.clearHop(ctx, spec, address, allowed)
+			return a.clearHop(ctx, table, spec, address, allowed)
 		},
 		address: spec.URL, limit: to.limit, patience: fetchPatience,
 	}
@@ -125,17 +127,17 @@ func (a *Activities) carry(ctx context.Context, request wire.FetchRequest) (carr
 	return got, err
 }
 
-// checkJob holds the job against its table, as prepare does for a wait: the account says which credential and destination are
+// tableFor holds the job against its table, as prepare does for a wait: the account says which credential and destination are
 // for it, and params say where it is asked for (R51).
-func (a *Activities) checkJob(spec wire.FetchSpec) error {
+func (a *Activities) tableFor(spec wire.FetchSpec) (*statetables.Table, error) {
 	table, ok := a.tables.Table(spec.Provider)
 	if !ok {
-		return endFetch(wire.FetchReferenceRejected, "this worker has no table for provider %q", spec.Provider)
+		return nil, endFetch(wire.FetchReferenceRejected, "this worker has no table for provider %q", spec.Provider)
 	}
 	if err := table.CheckTarget(spec.Target()); err != nil {
-		return endFetch(wire.FetchReferenceRejected, "%s", err)
+		return nil, endFetch(wire.FetchReferenceRejected, "%s", err)
 	}
-	return nil
+	return table, nil
 }
 
 // object is where a result goes.

@@ -279,10 +279,7 @@ func (d *download) sameResult() bool {
 
 func (d *download) retryAfter() time.Duration {
 	wanted, _ := statetables.ParseRetryAfter(d.answer.Header.Values("Retry-After"), d.header("Date"), time.Now())
-	if wanted == nil {
-		return 0
-	}
-	return time.Duration(*wanted) * time.Second
+	return askedFor(wanted)
 }
 
 // copyTo copies the body, and takes it up again when the connection breaks.

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 
 	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/wire"
@@ -24,7 +23,7 @@ type hop struct {
 // clearHop decides whether a URL may be asked, and whether with the credential, if it may have that. A result may lie anywhere in public, as a
 // pre-signed link does, so other origins than the table's are allowed here; but they are asked by https, without the
 // credential, and never in a private network (R51, R52).
-func (a *Activities) clearHop(ctx context.Context, spec wire.FetchSpec, address string, allowed allowance) (hop, error) {
+func (a *Activities) clearHop(ctx context.Context, table *statetables.Table, spec wire.FetchSpec, address string, allowed allowance) (hop, error) {
 	at, err := url.Parse(address)
 	if err != nil || !at.IsAbs() {
 		return hop{}, endFetch(wire.FetchReferenceRejected, "it is not an absolute URL")
@@ -34,15 +33,11 @@ func (a *Activities) clearHop(ctx context.Context, spec wire.FetchSpec, address 
 	if err != nil {
 		return hop{}, endFetch(wire.FetchReferenceRejected, "%s", err)
 	}
-	table, ok := a.tables.Table(spec.Provider)
-	if !ok {
-		return hop{}, endFetch(wire.FetchReferenceRejected, "this worker has no table for provider %q", spec.Provider)
-	}
 	status, err := table.StatusRequest(spec.Target())
 	if err != nil { // nothing of the provider's own is known then
 		status = statetables.Request{}
 	}
-	own := slices.ContainsFunc(status.Origins, func(text string) bool { listed, err := parseOrigin(text); return err == nil && listed == to })
+	own := to.among(status.Origins)
 	next := hop{at: at, renewable: table.Renewable(spec.ResultName)}
 	next.request = status
 	next.request.Method, next.request.URL, next.request.Body = http.MethodGet, at.String(), nil

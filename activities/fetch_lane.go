@@ -28,7 +28,7 @@ type passage struct {
 
 // passLane waits where it is until a request of a fetch may leave. Unlike a status request it does not come back: a fetch is under way for
 // long, it tells that it is alive, and what it has carried so far would be lost.
-func (a *Activities) passLane(ctx context.Context, spec wire.FetchSpec, at hop) (*passage, error) {
+func (a *Activities) passLane(ctx context.Context, table *statetables.Table, spec wire.FetchSpec, at hop) (*passage, error) {
 	to, err := originOf(at.at)
 	if err != nil {
 		return nil, endFetch(wire.FetchReferenceRejected, "%s", err)
@@ -41,7 +41,7 @@ func (a *Activities) passLane(ctx context.Context, spec wire.FetchSpec, at hop) 
 	for counted := false; ; counted = true {
 		verdict := a.lanes.Ask(time.Now(), key, request)
 		if verdict.Do == lanes.Go {
-			gone := a.passed(ctx, spec, key, verdict)
+			gone := a.passed(ctx, table, key, verdict)
 			gone.waited = counted
 			return gone, nil
 		}
@@ -56,16 +56,13 @@ func (a *Activities) passLane(ctx context.Context, spec wire.FetchSpec, at hop) 
 	}
 }
 
-func (a *Activities) passed(ctx context.Context, spec wire.FetchSpec, key lanes.Key, verdict lanes.Verdict) *passage {
+func (a *Activities) passed(ctx context.Context, table *statetables.Table, key lanes.Key, verdict lanes.Verdict) *passage {
 	gone := a.passageOf(key, verdict)
-	gone.wait = activity.GetInfo(ctx).WorkflowExecution.RunID
+	gone.wait, gone.least = activity.GetInfo(ctx).WorkflowExecution.RunID, leastDelay(table)
 	gone.held = func(status int, until time.Time) {
 		a.gaugeHolds(ctx, time.Now())
 		a.logger.WarnContext(ctx, "requests are held back", "origin", key.Origin, "credential_ref", key.Credential,
 			"status", status, "until", until.UTC().Format(time.RFC3339))
-	}
-	if table, ok := a.tables.Table(spec.Provider); ok {
-		gone.least = time.Duration(table.Advice().FloorSeconds) * time.Second
 	}
 	return gone
 }
@@ -82,23 +79,10 @@ func (p *passage) tell(answer *http.Response) {
 	if answer != nil {
 		status = answer.StatusCode
 		asked, _ := statetables.ParseRetryAfter(answer.Header.Values("Retry-After"), answer.Header.Get("Date"), now)
-		if asked != nil {
-			told.RetryAfter = time.Duration(min(*asked, longestAsked)) * time.Second
-		}
-		told.Kind = answeredKind(status, asked != nil)
+		told.RetryAfter = askedFor(asked)
+		told.Kind = answeredKind(status, status == http.StatusTooManyRequests, asked != nil)
 	}
 	if until, held := p.lanes.Done(now, p.key, told); held {
 		p.held(status, until)
-	}
-}
-
-func answeredKind(status int, guided bool) lanes.Kind {
-	switch {
-	case status == http.StatusTooManyRequests:
-		return lanes.Limited
-	case status == http.StatusServiceUnavailable && guided:
-		return lanes.Down
-	default:
-		return lanes.Answered
 	}
 }

@@ -639,10 +639,12 @@ func TestFetchGivesUpAQuietConnection(t *testing.T) {
 			acts, err := New(f.options)
 			require.NoError(t, err)
 			spec := f.spec()
+			table, err := acts.tableFor(spec)
+			require.NoError(t, err)
 			d := &download{
 				sender: acts.sender, address: spec.URL, limit: 1 << 20, patience: 50 * time.Millisecond,
 				clear: func(ctx context.Context, address string, allowed allowance) (hop, error) {
-					return acts.clearHop(ctx, spec, address, allowed)
+					return acts.clearHop(ctx, table, spec, address, allowed)
 				},
 				pass: func(context.Context, hop) (*passage, error) { return acts.passageOf(lanes.Key{}, lanes.Verdict{}), nil },
 			}

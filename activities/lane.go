@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/jobwait/jobwait/internal/lanes"
+	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -164,10 +165,7 @@ func (a *Activities) learn(ctx context.Context, ready cleared, visit *laneVisit,
 	now := time.Now()
 	answer := lanes.Answer{
 		Kind: kindOf(got, taught), Went: visit.went, Probe: visit.probe, Wait: activity.GetInfo(ctx).WorkflowExecution.RunID,
-		Least: time.Duration(ready.table.Advice().FloorSeconds) * time.Second,
-	}
-	if asked := taught.guidance.RetryAfterSeconds; asked != nil {
-		answer.RetryAfter = time.Duration(min(*asked, longestAsked)) * time.Second
+		RetryAfter: askedFor(taught.guidance.RetryAfterSeconds), Least: leastDelay(ready.table),
 	}
 	until, held := a.lanes.Done(now, visit.lane, answer)
 	visit.went = time.Time{}
@@ -185,8 +183,21 @@ func (a *Activities) depart(visit *laneVisit) {
 	}
 }
 
+// leastDelay is the table's least time between two requests.
+func leastDelay(table *statetables.Table) time.Duration {
+	return time.Duration(table.Advice().FloorSeconds) * time.Second
+}
+
 // longestAsked is where a Retry-After saturates; no deadline is ten years away.
 const longestAsked = 10 * 365 * 24 * 3600
+
+// askedFor is how long the provider wants to be left alone; zero where it says nothing of that.
+func askedFor(retryAfterSeconds *int64) time.Duration {
+	if retryAfterSeconds == nil {
+		return 0
+	}
+	return time.Duration(min(*retryAfterSeconds, longestAsked)) * time.Second
+}
 
 // kindOf is what an exchange means to the lane. A Retry-After beside any other status speaks of one job.
 func kindOf(got exchange, taught lesson) lanes.Kind {
@@ -195,9 +206,16 @@ func kindOf(got exchange, taught lesson) lanes.Kind {
 		return lanes.NotSent
 	case got.response == nil:
 		return lanes.Lost
-	case taught.limited:
+	default:
+		return answeredKind(got.response.Status, taught.limited, taught.guidance.RetryAfterSeconds != nil)
+	}
+}
+
+func answeredKind(status int, limited, guided bool) lanes.Kind {
+	switch {
+	case limited:
 		return lanes.Limited
-	case got.response.Status == http.StatusServiceUnavailable && taught.guidance.RetryAfterSeconds != nil:
+	case status == http.StatusServiceUnavailable && guided:
 		return lanes.Down
 	default:
 		return lanes.Answered

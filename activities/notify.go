@@ -107,13 +107,13 @@ func (n LogNotifier) Notify(ctx context.Context, notification wire.Notification)
 		slog.String("operation_id", about.OperationID), slog.String("provider", about.Provider),
 		slog.String("account", about.Account), slog.String("provider_job_id", about.ProviderJobID),
 	}
-	if escalation := about.Escalation; escalation != nil {
-		attributes = append(attributes, slog.String("escalation_id", escalation.ID),
-			slog.String("reason", string(escalation.Reason)), slog.Time("window_ends_at", escalation.WindowEndsAt))
+	open := about.Escalation
+	if about.Proposal != nil {
+		open = &about.Proposal.Escalation
 	}
-	if proposal := about.Proposal; proposal != nil {
-		attributes = append(attributes, slog.String("escalation_id", proposal.ID),
-			slog.String("reason", string(proposal.Reason)), slog.Time("window_ends_at", proposal.WindowEndsAt))
+	if open != nil {
+		attributes = append(attributes, slog.String("escalation_id", open.ID),
+			slog.String("reason", string(open.Reason)), slog.Time("window_ends_at", open.WindowEndsAt))
 	}
 	if outcome := about.Outcome; outcome != nil {
 		attributes = append(attributes, slog.String("status", string(outcome.Status)), slog.String("reason", string(outcome.Reason)))

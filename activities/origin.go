@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -50,6 +51,11 @@ func withoutUserinfo(text string) string {
 		return "..." + text[at:]
 	}
 	return text
+}
+
+// among reports whether a list of origins, as people write them, has this one.
+func (o origin) among(listed []string) bool {
+	return slices.ContainsFunc(listed, func(text string) bool { one, err := parseOrigin(text); return err == nil && one == o })
 }
 
 // String is the origin as a URL, without a port that goes without saying.

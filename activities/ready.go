@@ -144,7 +144,7 @@ func destination(request statetables.Request) (origin, *refusal) {
 	if err != nil {
 		return origin{}, refuse(wire.NotSentURLRejected, "%s", err)
 	}
-	if !slices.ContainsFunc(request.Origins, func(text string) bool { own, err := parseOrigin(text); return err == nil && own == to }) {
+	if !to.among(request.Origins) {
 		return origin{}, refuse(wire.NotSentURLRejected, "the URL is not at an origin that the table accepts")
 	}
 	if addr, err := netip.ParseAddr(to.host); err == nil && !request.AllowPrivateNetwork && !publicAddr(addr) {
