@@ -47,9 +47,9 @@ func (a *await) executePrepare(request wire.PrepareRequest) workflow.Future {
 }
 
 // sending are the options of a request that may not start at or after a deadline (R24).
-func (a *await) sending(startBy time.Time, timeoutSeconds int, summary string) workflow.ActivityOptions {
+func sending(ctx workflow.Context, startBy time.Time, timeoutSeconds int, summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
-		ScheduleToStartTimeout: startBy.Sub(workflow.Now(a.ctx)),
+		ScheduleToStartTimeout: startBy.Sub(workflow.Now(ctx)),
 		StartToCloseTimeout:    time.Duration(timeoutSeconds)*time.Second + answerSlack,
 		RetryPolicy:            once,
 		Summary:                summary,
@@ -76,7 +76,7 @@ func (a *await) send(activity string, request any, options workflow.ActivityOpti
 func (a *await) pollStatus(command operation.SendStatus) {
 	request := command.Request
 	request.OriginalRunID = workflow.GetInfo(a.ctx).OriginalRunID
-	options := a.sending(command.StartBy, request.TimeoutSeconds, command.Summary)
+	options := sending(a.ctx, command.StartBy, request.TimeoutSeconds, command.Summary)
 	a.send(wire.ActivityPollStatus, request, options, request.MayHoldBack, answered(a, unanswered, a.op.StatusAnswered))
 }
 

@@ -17,8 +17,8 @@ const (
 	// fetchHeartbeat is how long a fetch may give no sign of life before its worker counts as lost. It tells its progress every
 	// few seconds, whether anything comes or not.
 	fetchHeartbeat = 20 * time.Second
-	// renewTimeout bounds the one status request that reads an expired reference anew.
-	renewTimeout = 30 * time.Second
+	// renewTimeoutSeconds bounds the one status request that reads an expired reference anew.
+	renewTimeoutSeconds = 30
 )
 
 // FetchResult carries one result of a finished job to a destination of the worker. Its input is a wire.FetchSpec. It
@@ -89,21 +89,15 @@ func renew(ctx workflow.Context, spec wire.FetchSpec, response wire.FetchRespons
 	if !response.Renewable || response.Outcome.Reason != wire.FetchReferenceExpired {
 		return "", false
 	}
-	left := spec.DeadlineAt.Sub(workflow.Now(ctx))
-	if left < time.Second {
+	if spec.DeadlineAt.Sub(workflow.Now(ctx)) < time.Second {
 		return "", false
 	}
 	info := workflow.GetInfo(ctx)
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ScheduleToStartTimeout: left,
-		StartToCloseTimeout:    renewTimeout + answerSlack,
-		RetryPolicy:            once,
-		Summary:                "read the expired reference anew",
-	})
+	ctx = workflow.WithActivityOptions(ctx, sending(ctx, spec.DeadlineAt, renewTimeoutSeconds, "read the expired reference anew"))
 	var result wire.PollResult
 	err := get(ctx, workflow.ExecuteActivity(ctx, wire.ActivityPollStatus, wire.PollRequest{
 		Target: spec.Target(), Authority: wire.Authority{OriginalRunID: info.OriginalRunID},
-		NotAfter: spec.DeadlineAt, TimeoutSeconds: int(renewTimeout / time.Second),
+		NotAfter: spec.DeadlineAt, TimeoutSeconds: renewTimeoutSeconds,
 		Reading: wire.ReadingContext{SubmittedAt: info.WorkflowStartTime, Answered: true},
 	}), &result)
 	if err != nil {

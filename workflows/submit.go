@@ -67,7 +67,7 @@ func (a *await) submit(command operation.SendSubmit) {
 	var spec wire.SubmitSpec
 	readOwn(a.spec.Payload().GetData(), &spec) // prepare has taken it
 	request.Body = spec.Body
-	options := a.sending(command.StartBy, request.TimeoutSeconds, command.Summary)
+	options := sending(a.ctx, command.StartBy, request.TimeoutSeconds, command.Summary)
 	a.send(wire.ActivitySubmit, request, options, request.MayHoldBack, answered(a, unsubmitted, a.op.SubmitAnswered))
 }
 
