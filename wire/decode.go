@@ -27,38 +27,22 @@ const (
 // DecodeSpec reads a spec strictly: unknown and repeated names, another case, wrong types, invalid UTF-8 and anything
 // after the object are refused. The error names the place and never the value, which may be a URL with a secret.
 func DecodeSpec(data []byte) (Spec, error) {
-	var spec Spec
-	if err := decodeStrictly("spec", data, MaxSpecBytes, &spec); err != nil {
-		return Spec{}, err
-	}
-	return spec, nil
+	return decodeStrictly[Spec]("spec", data, MaxSpecBytes)
 }
 
 // DecodeDecision reads a decision as strictly as DecodeSpec reads a spec.
 func DecodeDecision(data []byte) (Decision, error) {
-	var decision Decision
-	if err := decodeStrictly("decision", data, MaxDecisionBytes, &decision); err != nil {
-		return Decision{}, err
-	}
-	return decision, nil
+	return decodeStrictly[Decision]("decision", data, MaxDecisionBytes)
 }
 
 // DecodeFetchSpec reads the input of FetchResult as strictly as DecodeSpec reads a spec.
 func DecodeFetchSpec(data []byte) (FetchSpec, error) {
-	var spec FetchSpec
-	if err := decodeStrictly("fetch", data, MaxSpecBytes, &spec); err != nil {
-		return FetchSpec{}, err
-	}
-	return spec, nil
+	return decodeStrictly[FetchSpec]("fetch", data, MaxSpecBytes)
 }
 
 // DecodeSubmitSpec reads the input of SubmitAndAwait as strictly as DecodeSpec reads a spec.
 func DecodeSubmitSpec(data []byte) (SubmitSpec, error) {
-	var spec SubmitSpec
-	if err := decodeStrictly("submit", data, MaxSubmitSpecBytes, &spec); err != nil {
-		return SubmitSpec{}, err
-	}
-	return spec, nil
+	return decodeStrictly[SubmitSpec]("submit", data, MaxSubmitSpecBytes)
 }
 
 // DecodeOwn reads what a worker wrote into a history: a record, or the result of an activity. A name that is not known is
@@ -85,18 +69,18 @@ func AppendText(dst []byte, text string) []byte {
 	return quoted
 }
 
-func decodeStrictly(what string, data []byte, limit int, into any) error {
+func decodeStrictly[T any](what string, data []byte, limit int) (T, error) {
+	var value, none T
 	if len(data) > limit {
-		return fmt.Errorf("%s: %d bytes, at most %d are read", what, len(data), limit)
+		return none, fmt.Errorf("%s: %d bytes, at most %d are read", what, len(data), limit)
 	}
 	if kind := jsontext.Value(data).Kind(); kind != '{' && jsontext.Value(data).IsValid() {
-		return fmt.Errorf("%s: a JSON object is wanted, got %s", what, kindName(kind))
+		return none, fmt.Errorf("%s: a JSON object is wanted, got %s", what, kindName(kind))
 	}
-	err := json.Unmarshal(data, into, json.RejectUnknownMembers(true))
-	if err != nil {
-		return fmt.Errorf("%s: %s", what, explain(err))
+	if err := json.Unmarshal(data, &value, json.RejectUnknownMembers(true)); err != nil {
+		return none, fmt.Errorf("%s: %s", what, explain(err))
 	}
-	return nil
+	return value, nil
 }
 
 // explain says where the text broke which rule, without repeating its values.

@@ -33,8 +33,8 @@ const (
 
 // DecodeNudge reads a nudge as strictly as DecodeSpec reads a spec.
 func DecodeNudge(data []byte) (Nudge, error) {
-	var nudge Nudge
-	if err := decodeStrictly("nudge", data, MaxNudgeBytes, &nudge); err != nil {
+	nudge, err := decodeStrictly[Nudge]("nudge", data, MaxNudgeBytes)
+	if err != nil {
 		return Nudge{}, err
 	}
 	switch n := utf8.RuneCountInString(nudge.Source); {

@@ -40,9 +40,5 @@ type KnownRequest struct {
 
 // DecodeExtensionRequest reads a request as strictly as DecodeSpec reads a spec.
 func DecodeExtensionRequest(data []byte) (ExtensionRequest, error) {
-	var request ExtensionRequest
-	if err := decodeStrictly("request", data, MaxDecisionBytes, &request); err != nil {
-		return ExtensionRequest{}, err
-	}
-	return request, nil
+	return decodeStrictly[ExtensionRequest]("request", data, MaxDecisionBytes)
 }
