@@ -34,7 +34,7 @@ func (s *script) addSubmission(t *testing.T, l line) {
 	t.Helper()
 	s.submission = &submissionScript{facts: wire.SubmissionFacts{
 		Fingerprint: "sha256:f1", Idempotency: wire.Idempotency(l.word(1)), KnowsItsWait: true,
-		KeySeconds: int(duration(t, orElse(l.values["known"], "0s")) / time.Second),
+		KeySeconds: int(duration(t, cmp.Or(l.values["known"], "0s")) / time.Second),
 	}}
 	s.spec = map[string]any{
 		"submission_id": "report-1", "provider": "demo-export", "account": "acct-42", "credential_ref": "demo",
@@ -46,7 +46,7 @@ func (s *script) addSubmission(t *testing.T, l line) {
 func plannedSubmit(t *testing.T, l line) planned[wire.SubmitResult] {
 	t.Helper()
 	times, l := repeats(t, l)
-	p := planned[wire.SubmitResult]{left: times, latency: duration(t, orElse(l.values["latency"], "200ms"))}
+	p := planned[wire.SubmitResult]{left: times, latency: duration(t, cmp.Or(l.values["latency"], "200ms"))}
 	switch why, unsent := l.values["unsent"]; {
 	case unsent:
 		p.result.Withheld = wire.Withheld{
@@ -64,7 +64,7 @@ func submitResultOf(t *testing.T, l line) wire.SubmitResult {
 	t.Helper()
 	result := wire.SubmitResult{Withheld: wire.Withheld{Detail: l.values["detail"]}, Verdict: wire.SubmitVerdict(l.word(0))}
 	seen := observationOf(t, l.rest(1))
-	seen.CredentialRef, seen.CredentialVersion, seen.TableDigest = "demo", orElse(l.values["version"], "1"), "sha256:table"
+	seen.CredentialRef, seen.CredentialVersion, seen.TableDigest = "demo", cmp.Or(l.values["version"], "1"), "sha256:table"
 	if result.Verdict == wire.SubmitAccepted {
 		seen.Answer, seen.Detail = wire.AnswerRead, ""
 		result.Job = submittedJob(l)
@@ -79,7 +79,7 @@ func submittedJob(l line) *wire.SubmittedJob {
 	if named && job == "" {
 		return nil
 	}
-	made := &wire.SubmittedJob{ProviderJobID: orElse(job, "exp_71c"), Unusable: l.values["unusable"]}
+	made := &wire.SubmittedJob{ProviderJobID: cmp.Or(job, "exp_71c"), Unusable: l.values["unusable"]}
 	if made.Unusable != wire.DetailURLRejected {
 		made.StatusURL = "https://api.example.com/" + made.ProviderJobID
 	}
@@ -196,7 +196,7 @@ func submittedFields(o wire.SubmitOutcome) map[string]string {
 	var before []string
 	for _, one := range o.Before {
 		before = append(before, strings.Join([]string{
-			strconv.Itoa(one.Generation), orElse(one.ProviderJobID, "unknown"), string(one.Status), string(one.Reason), one.DecidedBy,
+			strconv.Itoa(one.Generation), cmp.Or(one.ProviderJobID, "unknown"), string(one.Status), string(one.Reason), one.DecidedBy,
 		}, " "))
 	}
 	owner := ""

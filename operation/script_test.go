@@ -1,6 +1,7 @@
 package operation_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"regexp"
@@ -230,7 +231,7 @@ func (s *script) addNotify(t *testing.T, l line) {
 func plannedAnswer(t *testing.T, l line) planned[wire.PollResult] {
 	t.Helper()
 	times, l := repeats(t, l)
-	p := planned[wire.PollResult]{left: times, latency: duration(t, orElse(l.values["latency"], "200ms"))}
+	p := planned[wire.PollResult]{left: times, latency: duration(t, cmp.Or(l.values["latency"], "200ms"))}
 	held, heldFor := heldBack(t, l)
 	p.held = heldFor
 	if why, ok := l.values["unsent"]; ok {
@@ -244,7 +245,7 @@ func plannedAnswer(t *testing.T, l line) planned[wire.PollResult] {
 		return p
 	}
 	seen := observationOf(t, l)
-	seen.CredentialRef, seen.CredentialVersion = orElse(l.values["credential"], "demo"), orElse(l.values["version"], "1")
+	seen.CredentialRef, seen.CredentialVersion = cmp.Or(l.values["credential"], "demo"), cmp.Or(l.values["version"], "1")
 	seen.TableDigest = "sha256:table"
 	p.result, p.bare = result(seen), seen.Answer == wire.AnswerTransportFailure
 	p.result.HeldBack = held
@@ -355,7 +356,7 @@ func guidance(t *testing.T, l line) wire.Guidance {
 // plannedCancel reads "<code|timeout|confirmed> name=value ...".
 func plannedCancel(t *testing.T, l line) planned[wire.CancelResult] {
 	t.Helper()
-	p := planned[wire.CancelResult]{left: 1, latency: duration(t, orElse(l.values["latency"], "200ms"))}
+	p := planned[wire.CancelResult]{left: 1, latency: duration(t, cmp.Or(l.values["latency"], "200ms"))}
 	p.result = wire.CancelResult{
 		Withheld: wire.Withheld{
 			NotSent: wire.NotSent(l.values["unsent"]), RunID: l.values["run"], CredentialVersion: l.values["version"], HeldUntil: until(t, l),
@@ -583,11 +584,4 @@ func number(t *testing.T, text string) int {
 	return n
 }
 
-func orZero(text string) string { return orElse(text, "0") }
-
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
-}
+func orZero(text string) string { return cmp.Or(text, "0") }

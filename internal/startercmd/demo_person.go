@@ -1,6 +1,7 @@
 package startercmd
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -82,7 +83,7 @@ func (p *personAtTerminal) ask(ctx context.Context, story *tale, open wire.Escal
 	if err != nil {
 		return wire.Decision{}, err
 	}
-	decision := wire.Decision{Kind: option.Kind, DecidedBy: orElse(os.Getenv("USER"), "you"), Comment: "answered at the demo's terminal"}
+	decision := wire.Decision{Kind: option.Kind, DecidedBy: cmp.Or(os.Getenv("USER"), "you"), Comment: "answered at the demo's terminal"}
 	if option.MaxStatusRequests > 0 {
 		if decision.StatusRequests, err = p.number(ctx, "how many more checks", 4, option.MaxStatusRequests); err != nil {
 			return wire.Decision{}, err
@@ -105,7 +106,7 @@ func (p *personAtTerminal) choose(ctx context.Context, story *tale, open wire.Es
 	_, _ = fmt.Fprintln(p.screen.out)
 	var taken wire.Option
 	err := p.until(ctx, fmt.Sprintf("which, by number or word? [1 %s]", open.Options[0].Kind), func(line string) string {
-		option, ok := chosen(open.Options, orElse(line, "1"))
+		option, ok := chosen(open.Options, cmp.Or(line, "1"))
 		if !ok {
 			return notAmong(line, open.Options)
 		}
@@ -134,7 +135,7 @@ func chosen(options []wire.Option, line string) (wire.Option, bool) {
 func (p prompter) number(ctx context.Context, what string, standard, most int) (int, error) {
 	taken := 0
 	err := p.until(ctx, fmt.Sprintf("%s? [%d]", what, standard), func(line string) string {
-		n, err := strconv.Atoi(orElse(line, strconv.Itoa(standard)))
+		n, err := strconv.Atoi(cmp.Or(line, strconv.Itoa(standard)))
 		if err != nil || n < 0 || n > most {
 			return fmt.Sprintf("%q is not a number from 0 to %d", line, most)
 		}
@@ -142,11 +143,4 @@ func (p prompter) number(ctx context.Context, what string, standard, most int) (
 		return ""
 	})
 	return taken, err
-}
-
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }

@@ -1,6 +1,7 @@
 package startercmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -177,7 +178,7 @@ func (a *app) keep(ctx context.Context, stage *stage, screen *screen) error {
 	if _, err := stage.begin(ctx, reviewStory()); err != nil {
 		return err
 	}
-	inbox, err := inboxcmd.OpenLocal(ctx, stage.server.Client, orElse(os.Getenv("USER"), "you"), slog.New(slog.DiscardHandler))
+	inbox, err := inboxcmd.OpenLocal(ctx, stage.server.Client, cmp.Or(os.Getenv("USER"), "you"), slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package startercmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -291,7 +292,7 @@ func (d *dialogue) span(ctx context.Context, standard, most int, into *int) erro
 	longest := time.Duration(most) * time.Second
 	what := fmt.Sprintf("for how long from now, 0 to %s? [%s]", operation.Span(longest), spanFlag(standard))
 	return d.until(ctx, what, func(line string) string {
-		seconds, ok := spanTyped(orElse(line, spanFlag(standard)))
+		seconds, ok := spanTyped(cmp.Or(line, spanFlag(standard)))
 		if !ok || seconds < 0 || seconds > most {
 			return fmt.Sprintf("%q is not a time from 0 to %s, such as 15m, 1h30m or 900", line, operation.Span(longest))
 		}

@@ -1,6 +1,7 @@
 package startercmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -297,7 +298,7 @@ func (o asked) row() []string {
 	if e := o.Escalation; e != nil {
 		return []string{e.ID, reasonText(e.Reason, e.Detail), stamp(e.WindowEndsAt), optionNames(e.Options)}
 	}
-	return []string{orElse(o.OperationID, o.WorkflowID), string(o.Reason), stampOrNothing(o.DecideBy), "(could not be asked)"}
+	return []string{cmp.Or(o.OperationID, o.WorkflowID), string(o.Reason), stampOrNothing(o.DecideBy), "(could not be asked)"}
 }
 
 func optionNames(options []wire.Option) string {
