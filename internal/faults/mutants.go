@@ -75,11 +75,7 @@ func Mutants() []Mutant {
 		{
 			Name: "a submission without a key repeated by Temporal", Rule: check.RuleSubmission,
 			Edits: []Edit{
-				{"activities/submit.go", "return a.submit(ctx, request, ready, visit), nil", `result := a.submit(ctx, request, ready, visit)
-	if result.Verdict == wire.SubmitAmbiguous {
-		return result, fmt.Errorf("once more")
-	}
-	return result, nil`},
+				{"activities/submit.go", "result.HeldBack = heldBack", "result.HeldBack = heldBack\n\tif result.Verdict == wire.SubmitAmbiguous {\n\t\terr = errUnproven\n\t}"},
 				{"activities/lane.go", "return wire.HeldBack{}, errUnproven", "return wire.HeldBack{}, nil"},
 			},
 		},
@@ -126,7 +122,7 @@ func Mutants() []Mutant {
 		},
 		{
 			Name: "more granted than one decision may", Rule: check.RuleDecision,
-			Edits: []Edit{{"operation/decide.go", "if number.value < 0 || number.value > number.most {", "if number.value < 0 {"}},
+			Edits: []Edit{{"operation/decide_refuse.go", "if number.value < 0 || number.value > number.most {", "if number.value < 0 {"}},
 		},
 	}
 }

@@ -11,7 +11,6 @@ func nextEdits() []Edit {
 	return []Edit{
 		{"wire/prepared.go", "\tResetRunID string ", "\t// Tomorrow has delays that are longer.\n\tTomorrow bool `json:\"tomorrow,omitempty\"`\n\tResetRunID string "},
 		{"activities/prepare.go", "\tif prepared.Approval, err = ", "\tprepared.Tomorrow = true\n\tif prepared.Approval, err = "},
-		{"activities/submit_prepare.go", "\tif prepared.Approval, err = ", "\tprepared.Tomorrow = true\n\tif prepared.Approval, err = "},
 		{"operation/schedule.go", "\treturn half + time.Duration(o.draw(why)*float64(raw-half))", `	delay := half + time.Duration(o.draw(why)*float64(raw-half))
 	if o.rec.Prepared.Tomorrow {
 		delay += 700 * time.Millisecond
