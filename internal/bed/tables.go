@@ -42,15 +42,20 @@ func WriteTables(dir string) error {
 			`exp_72", category: success}`, `exp_72", params: {result_url: "http://127.0.0.1:8090/files/exp_72.csv"}, category: success}`,
 		},
 	} {
-		text, err := DemoAs(provider, edits...)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, provider+".yaml"), []byte(text), 0o600); err != nil {
+		if err := WriteTable(dir, provider, edits...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// WriteTable writes what DemoAs makes into a directory.
+func WriteTable(dir, provider string, edits ...string) error {
+	text, err := DemoAs(provider, edits...)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, provider+".yaml"), []byte(text), 0o600)
 }
 
 // DemoAs is the demonstration's table for a provider of another name, with each first text of the edits replaced by the one after it.

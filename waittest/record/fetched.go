@@ -51,8 +51,8 @@ func (f *files) ready(ctx context.Context, b *bed.Bed, options *bed.WorkerOption
 	if err != nil {
 		return nil, err
 	}
-	remove, err := addTables(options, map[string][]string{
-		renewing: {"file: body.result_url", "file: {read: body.result_url, renewable: {source: jobwait}}"},
+	remove, err := addTables(options, func(dir string) error {
+		return bed.WriteTable(dir, renewing, "file: body.result_url", "file: {read: body.result_url, renewable: {source: jobwait}}")
 	})
 	if err != nil {
 		return nil, err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -52,31 +51,21 @@ func submission(b *bed.Bed, name, provider string) wire.SubmitSpec {
 	}
 }
 
-// variants gives the worker a provider that knows no idempotency key, and demo-forgetful, which forgets it within a minute.
+// variants gives the worker the providers that take submissions in other ways.
 func variants(_ context.Context, _ *bed.Bed, options *bed.WorkerOptions) (stop func(), err error) {
-	const key = "  idempotency: header\n  name: Idempotency-Key\n  max_length: 128\n"
-	return addTables(options, map[string][]string{
-		bed.ProviderPlain: {key, "  idempotency: none\n"},
-		"demo-forgetful":  {key, key + "  valid: {seconds: 60, source: jobwait}\n"},
-	})
+	return addTables(options, bed.WriteTables)
 }
 
-// addTables gives the worker tables like the demonstration's, by their providers and what is edited in each, until it is stopped.
-func addTables(options *bed.WorkerOptions, edits map[string][]string) (stop func(), err error) {
+// addTables gives the worker the tables that are written into a directory, until it is stopped.
+func addTables(options *bed.WorkerOptions, write func(dir string) error) (stop func(), err error) {
 	dir, err := os.MkdirTemp("", "jobwait-record")
 	if err != nil {
 		return nil, err
 	}
 	stop = func() { _ = os.RemoveAll(dir) }
-	for provider, edits := range edits {
-		text, err := bed.DemoAs(provider, edits...)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, provider+".yaml"), []byte(text), 0o600)
-		}
-		if err != nil {
-			stop()
-			return nil, err
-		}
+	if err := write(dir); err != nil {
+		stop()
+		return nil, err
 	}
 	options.Tables = []statetables.Source{{Name: "variants", FS: os.DirFS(dir)}}
 	return stop, nil
@@ -96,13 +85,21 @@ func submittedAgain() group {
 	}, nil, nil)
 }
 
+// toldItsResult is a submission whose answer alone says where the result will be.
+func toldItsResult() group {
+	return submitted("submission_told_its_result", bed.ProviderTelling, waittest.SubmitScript{
+		Job:   waittest.Script(waittest.State("running"), waittest.State("succeeded")),
+		Steps: []waittest.SubmitStep{{Answer: waittest.Step{ResultURL: "http://127.0.0.1:8090/files/report.csv"}}},
+	}, nil, nil)
+}
+
 func attached() group {
 	return submitted("submission_attached", "demo-plain", waittest.SubmitScript{
 		Job: finishes(), NoKeys: true, Steps: []waittest.SubmitStep{{Answer: waittest.Hangup()}, {}},
 	}, attach, nil)
 }
 
-// keyForgotten is a submission that may be repeated after two minutes only, when its key is forgotten.
+// keyForgotten is a submission that may be repeated after two minutes only, when its key is long forgotten.
 func keyForgotten() group {
 	return submitted("submission_key_forgotten", "demo-forgetful", waittest.SubmitScript{
 		Job: finishes(), Steps: []waittest.SubmitStep{{Answer: waittest.Status(503).RetryAfter("120")}},

@@ -62,7 +62,7 @@ func groups() []group {
 		signed(),
 		{server: devserver.Options{SearchAttributes: true, FastTimers: true}, waits: told(), ready: channels},
 		held(),
-		submittedOnce(), submittedAgain(), keyForgotten(), attached(), resubmitted(),
+		submittedOnce(), submittedAgain(), keyForgotten(), toldItsResult(), attached(), resubmitted(),
 		elsewhere(), owned(), resetAfterAcceptance(), cancelledOverRuns(), called(), fetched(),
 	}
 }
