@@ -129,6 +129,49 @@ func TestWhereTheAnswerSaysThatTheJobIs(t *testing.T) {
 	}
 }
 
+// begun is a table of a provider that takes submissions in another way: what is written for REQUEST.
+const begun = underBoth + `
+request: {url: "http://127.0.0.1:{params.port}/v1/jobs/{job_id}", auth: {scheme: bearer}, allow_private_network: true}
+submit:
+  idempotency: header
+  name: Idempotency-Key
+  source: t
+  request: {REQUEST, source: t}
+  answer: {job_id: body.id, source: t}
+  examples: [{name: taken, given: {status: 202, body: {id: op-7}}, want: {verdict: accepted, job_id: op-7}}]
+example_job: {id: op-1}
+`
+
+// A provider that takes forms gets one, and one that begins its jobs by a GET gets that without a body: once, with key and credential.
+func TestSubmissionsOfOtherKinds(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ request, body, line, kind, sent string }{
+		"form": {
+			`method: POST, url: "http://127.0.0.1:{params.port}/v1/jobs", send_as: form`, `{"to": "a b", "at": {"from": 9007199254740993}}`,
+			"POST /v1/jobs", "application/x-www-form-urlencoded", "at%5Bfrom%5D=9007199254740993&to=a+b",
+		},
+		"GET": {`method: GET, url: "http://127.0.0.1:{params.port}/v1/$export", query: {_type: "Patient,Device"}`, "", "GET /v1/$export?_type=Patient%2CDevice", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, answers(http.StatusAccepted, `{"id": "op-7"}`))
+			w.tabled(strings.Replace(begun, "REQUEST", test.request, 1))
+			request := w.submitRequestOf(test.body)
+			var result wire.SubmitResult
+			require.NoError(t, w.run(wire.ActivitySubmit, request, &result))
+			require.Equal(t, wire.SubmitAccepted, result.Verdict, "%+v", result)
+			require.Equal(t, "op-7", result.Job.ProviderJobID)
+			require.Len(t, w.saw(), 1)
+			sent := w.saw()[0]
+			require.Equal(t, test.line, sent.Method+" "+sent.RequestURI)
+			require.Equal(t, test.sent, w.bodies[0])
+			require.Equal(t, test.kind, sent.Header.Get("Content-Type"))
+			require.Equal(t, request.Key, sent.Header.Get("Idempotency-Key"))
+			require.Equal(t, "Bearer "+marker, sent.Header.Get("Authorization"))
+		})
+	}
+}
+
 // R51, R56: a job that is to be asked for where nothing may go is known all the same, and the URL is not kept.
 func TestJobThatIsToBeAskedForElsewhere(t *testing.T) {
 	t.Parallel()

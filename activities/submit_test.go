@@ -32,13 +32,18 @@ func (w *world) edited(old, text string) {
 // submitRequest is what a submission asks for that was prepared by the table as it is now.
 func (w *world) submitRequest() wire.SubmitRequest {
 	w.t.Helper()
+	return w.submitRequestOf(`{"a": 1}`)
+}
+
+func (w *world) submitRequestOf(body string) wire.SubmitRequest {
+	w.t.Helper()
 	at, err := url.Parse(w.URL)
 	require.NoError(w.t, err)
 	target := wire.Target{Provider: "demo-export", Account: "acct-42", Params: map[string]string{"port": at.Port()}, CredentialRef: "demo"}
 	table, ok := w.options.Tables.Table(target.Provider)
 	require.True(w.t, ok)
 	facts, err := submissionFacts(table, wire.SubmitSpec{
-		Provider: target.Provider, Account: target.Account, Params: target.Params, CredentialRef: target.CredentialRef, Body: []byte(`{"a": 1}`),
+		Provider: target.Provider, Account: target.Account, Params: target.Params, CredentialRef: target.CredentialRef, Body: []byte(body),
 	})
 	require.NoError(w.t, err)
 	key := ""
@@ -46,7 +51,7 @@ func (w *world) submitRequest() wire.SubmitRequest {
 		key = "67fe16a5-842e-8d05-a3cd-8b22b5bbe4e9"
 	}
 	return wire.SubmitRequest{
-		Target: target, Body: []byte(`{"a": 1}`), Key: key, Fingerprint: facts.Fingerprint,
+		Target: target, Body: []byte(body), Key: key, Fingerprint: facts.Fingerprint,
 		KeyPlace: facts.KeyPlace, Generation: 1, NotAfter: time.Now().Add(time.Hour), TimeoutSeconds: 5,
 	}
 }
