@@ -27,6 +27,15 @@ func NewFetchSpec(waited wire.Spec, outcome wire.Outcome, resultName string) (wi
 	}, nil
 }
 
+// NewSubmittedFetchSpec is NewFetchSpec for the result of a submission. Params that the table read from the answer to it are in no
+// outcome: one that has no default is the caller's to add.
+func NewSubmittedFetchSpec(submitted wire.SubmitSpec, outcome wire.SubmitOutcome, resultName string) (wire.FetchSpec, error) {
+	return NewFetchSpec(wire.Spec{
+		OperationID: submitted.SubmissionID, Provider: submitted.Provider, Account: submitted.Account, ProviderJobID: outcome.ProviderJobID,
+		Params: submitted.Params, StatusURL: outcome.StatusURL, CredentialRef: submitted.CredentialRef,
+	}, wire.Outcome{Result: outcome.Result}, resultName)
+}
+
 // Fetch carries a result to a destination of the worker, from inside a workflow. It runs as a child workflow on the parent's
 // task queue, or on the one that workflow.WithWorkflowTaskQueue has put on ctx, and ends when the parent ends.
 //

@@ -40,8 +40,8 @@ func (a *app) fetchCommand() *cobra.Command {
 	var flags fetchFlags
 	command := &cobra.Command{
 		Use:   "fetch",
-		Short: "carry the result of a wait that succeeded to a destination of the worker",
-		Long: `Fetch starts the workflow FetchResult for one result of a wait that has ended, and follows it. The worker streams the
+		Short: "carry the result of a wait or submission that succeeded to a destination of the worker",
+		Long: `Fetch starts the workflow FetchResult for one result of a wait or submission that has ended, and follows it. The worker streams the
 result to a destination that its --destinations file names; the object appears whole or not at all.
 
 ` + "Exit codes: 0 fetched, 1 error, 2 wrong usage, 3 not fetched, 130 detached by Ctrl-C while the fetch goes on.",
@@ -120,19 +120,15 @@ func (a *app) fetchSpec(ctx context.Context, s *server, workflowID string, flags
 	if waits.Open(info) {
 		return wire.FetchSpec{}, hinted(errors.New("the wait goes on: there is no result yet"), "`%s follow %s` follows it", a.name, workflowID)
 	}
-	outcome, err := s.Outcome(ctx, workflowID, info.WorkflowExecution.RunID)
+	ended, err := s.results(ctx, workflowID, info.WorkflowExecution.RunID)
 	if err != nil {
 		return wire.FetchSpec{}, err
 	}
-	waited, err := s.Spec(ctx, &commonpb.WorkflowExecution{WorkflowId: workflowID, RunId: info.WorkflowExecution.RunID})
+	name, err := flags.resultName(ended)
 	if err != nil {
 		return wire.FetchSpec{}, err
 	}
-	name, err := flags.resultName(outcome)
-	if err != nil {
-		return wire.FetchSpec{}, err
-	}
-	spec, err := jobwait.NewFetchSpec(waited, outcome, name)
+	spec, err := ended.fetch(name)
 	if err != nil {
 		return wire.FetchSpec{}, err
 	}
@@ -145,12 +141,50 @@ func (a *app) fetchSpec(ctx context.Context, s *server, workflowID string, flags
 	return spec, operation.CheckFetch(spec, now)
 }
 
+// results are the references that a wait or a submission ended with.
+type results struct {
+	status wire.OutcomeStatus
+	byName map[string]string
+	// fetch begins the spec that fetches one.
+	fetch func(name string) (wire.FetchSpec, error)
+}
+
+// results are those of a workflow that has ended: of a submission those of its wait, which knows all params, where there was one.
+func (s *server) results(ctx context.Context, workflowID, runID string) (results, error) {
+	how, err := s.ended(ctx, workflowID, runID)
+	run := &commonpb.WorkflowExecution{WorkflowId: workflowID, RunId: runID}
+	switch {
+	case err != nil:
+		return results{}, err
+	case how.submission == nil:
+		waited, err := s.Spec(ctx, run)
+		return results{how.wait.Status, how.wait.Result, func(name string) (wire.FetchSpec, error) {
+			return jobwait.NewFetchSpec(waited, *how.wait, name)
+		}}, err
+	case how.submission.WaitWorkflowID != "":
+		return s.results(ctx, how.submission.WaitWorkflowID, "")
+	}
+	submitted, err := s.submitted(ctx, run)
+	return results{how.submission.Status, how.submission.Result, func(name string) (wire.FetchSpec, error) {
+		return jobwait.NewSubmittedFetchSpec(submitted, *how.submission, name)
+	}}, err
+}
+
+// submitted is the spec of a submission.
+func (s *server) submitted(ctx context.Context, run *commonpb.WorkflowExecution) (wire.SubmitSpec, error) {
+	input, err := s.Input(ctx, run)
+	if err != nil {
+		return wire.SubmitSpec{}, err
+	}
+	return wire.DecodeSubmitSpec(input)
+}
+
 // resultName is the one that was named, or the only one.
-func (f *fetchFlags) resultName(outcome wire.Outcome) (string, error) {
-	names := slices.Sorted(maps.Keys(outcome.Result))
+func (f *fetchFlags) resultName(ended results) (string, error) {
+	names := slices.Sorted(maps.Keys(ended.byName))
 	switch {
 	case len(names) == 0:
-		return "", fmt.Errorf("the wait ended %s, without a result", outcome.Status)
+		return "", fmt.Errorf("it ended %s, without a result", ended.status)
 	case f.result != "":
 		return f.result, nil
 	case len(names) > 1:
