@@ -202,7 +202,11 @@ func (c *crew) do(ctx context.Context, fault Fault) error {
 		return c.workers.start(fault)
 	case FinishUpgrade:
 		return c.workers.finishUpgrade()
-	case KillServer, StopServer, StartServer, CrashDatabase, KillDatabase, StartDatabase:
+	case KillServer, StopServer, CrashDatabase, KillDatabase:
+		c.workers.serverLeaves()
+		return c.temporal.do(ctx, fault.Do)
+	case StartServer, StartDatabase:
+		defer c.workers.serverIsBack()
 		return c.temporal.do(ctx, fault.Do)
 	case StopProvider:
 		return c.provider.stop()

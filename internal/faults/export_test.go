@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"github.com/jobwait/jobwait/internal/child"
 	"github.com/jobwait/jobwait/internal/faults/check"
 	"github.com/jobwait/jobwait/waittest"
 )
@@ -21,3 +22,10 @@ func Script(reports map[string]waittest.SubmitScript, log []check.Request) waitt
 
 // Next writes the files of tomorrow's version into a directory.
 func Next(root, dir string) (string, error) { return overlay(root, dir, nextEdits()) }
+
+// Supervise starts a worker of that command in the one place that there is, while the server is away. end ends it.
+func Supervise(dir string, command child.Command, fail func(error)) (end func() error, err error) {
+	w := newWorkers(Options{Dir: dir}, func(Fault) child.Command { return command }, fail)
+	w.serverLeaves()
+	return w.close, w.start(Fault{Build: New})
+}

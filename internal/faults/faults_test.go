@@ -3,11 +3,13 @@ package faults_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobwait/jobwait/internal/child"
 	"github.com/jobwait/jobwait/internal/devserver"
 	"github.com/jobwait/jobwait/internal/faults"
 )
@@ -69,6 +71,20 @@ func workersThatDoNotStart(t *testing.T, binaries faults.Binaries) {
 	require.Equal(t, 1, ended.Code)
 	require.Regexp(t, `jobwait: error: .*broken\.yaml`, ended.Last)
 	require.ErrorContains(t, err, ended.Last)
+}
+
+// A worker that finds no server is started again until there is one, however often that is.
+func TestWorkersAreStartedAgainWhileTheServerIsAway(t *testing.T) {
+	t.Parallel()
+	dir, failed := t.TempDir(), make(chan error, 1)
+	end, err := faults.Supervise(dir, child.Command{Path: "/bin/sh", Args: []string{"-c", "echo no server; exit 1"}}, func(err error) { failed <- err })
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		text, err := os.ReadFile(filepath.Join(dir, "worker-1.log"))
+		return err == nil && strings.Count(string(text), "no server") > 3
+	}, time.Minute, 10*time.Millisecond)
+	require.NoError(t, end())
+	require.Empty(t, failed)
 }
 
 // small is a run that fits into a minute.

@@ -26,6 +26,7 @@ type workers struct {
 	places  []place
 	leaving []*child.Process // told to end, with another in their place
 	logs    []*os.File
+	excused time.Time // whoever ends after starting before then is excused: the server was not there
 	closed  bool
 }
 
@@ -38,11 +39,15 @@ type place struct {
 	ended   int  // how many in a row have ended by themselves
 }
 
-// inARow is how many workers in a place may end by themselves, none of them after more than that time, before the run is given up:
-// a server that is away when one starts explains the end of one.
 const (
+	// inARow is how many workers in a place may end by themselves before the run is given up. One that has stayed for a while begins
+	// a new row.
 	inARow = 3
 	stayed = time.Minute
+	// restartAfter is how long a place is empty after such an end.
+	restartAfter = 500 * time.Millisecond
+	// settles is how long after its start the server explains the end of a worker.
+	settles = 10 * time.Second
 )
 
 // WorkerError says that a worker cannot start, or does not go on: the run shows nothing.
@@ -105,18 +110,49 @@ func (w *workers) gone(p *child.Process, as Fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	at := &w.places[as.Worker]
-	if w.closed || at.told || at.process != p {
+	if !w.left(at, p) {
 		return
 	}
 	if time.Since(at.since) > stayed {
 		at.ended = 0
 	}
 	as.FullDisk = false // its last words may be wanted
-	if at.ended++; at.ended >= inARow {
+	if at.since.After(w.excused) {
+		at.ended++
+	}
+	if at.ended == inARow {
 		w.fail(&WorkerError{Name: workerName(as.Worker), Build: as.Build, Code: p.Code(), Last: lastLines(w.logFile(as))})
-	} else if err := w.launch(as); err != nil {
+		return
+	}
+	time.AfterFunc(restartAfter, func() { w.restart(p, as) })
+}
+
+// left reports whether a process was the last one in a place and nobody has told it to end.
+func (w *workers) left(at *place, p *child.Process) bool {
+	return !w.closed && !at.told && at.process == p
+}
+
+// restart starts a worker in the place of one that has left.
+func (w *workers) restart(after *child.Process, as Fault) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.left(&w.places[as.Worker], after) {
+		return
+	}
+	if err := w.launch(as); err != nil {
 		w.fail(err)
 	}
+}
+
+// serverLeaves excuses workers that end while the server, or its database, is away. serverIsBack says that it is there.
+func (w *workers) serverLeaves() { w.excuse(time.Hour) }
+
+func (w *workers) serverIsBack() { w.excuse(settles) }
+
+func (w *workers) excuse(by time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.excused = time.Now().Add(by)
 }
 
 // running is the process in a place; nil: none that runs.

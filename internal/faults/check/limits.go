@@ -38,6 +38,15 @@ func (c *checker) limitsAt(at time.Time) limits {
 	return l
 }
 
+// stopAt is the deadline in force at that time, the earlier of the two.
+func (c *checker) stopAt(at time.Time) time.Time {
+	allowed := c.limitsAt(at)
+	if business := allowed.business; business != nil && business.Before(allowed.deadline) {
+		return *business
+	}
+	return allowed.deadline
+}
+
 // grantAnew: a submission that a person wants once more has room for one request, and as long as the first had.
 func (c *checker) grantAnew(l *limits, a applied) {
 	if a.decision.Kind != wire.DecisionResubmit {
@@ -89,12 +98,4 @@ func (l *limits) extend(to time.Time) {
 	if to = to.Add(2 * time.Millisecond); to.After(l.deadline) {
 		l.deadline = to
 	}
-}
-
-// stop is the earlier of the two deadlines.
-func (l *limits) stop() time.Time {
-	if l.business != nil && l.business.Before(l.deadline) {
-		return *l.business
-	}
-	return l.deadline
 }

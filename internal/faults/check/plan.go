@@ -94,11 +94,6 @@ func (s *story) plans(entry wire.Entry) {
 	}
 }
 
-func (s *story) stopAt(at time.Time) time.Time {
-	allowed := s.limitsAt(at)
-	return allowed.stop()
-}
-
 // minimumAt is until when the provider wants to be left alone, by the answers that the wait had at that time.
 func (s *story) minimumAt(at time.Time) time.Time {
 	var latest time.Time
@@ -113,7 +108,7 @@ func (s *story) minimumAt(at time.Time) time.Time {
 // mustNot says why the wait may not go on at that time; empty: it may.
 func (s *story) mustNot(at time.Time) string {
 	allowed := s.limitsAt(at)
-	switch stop := allowed.stop(); {
+	switch stop := s.stopAt(at); {
 	case !at.Before(stop):
 		return "the deadline was " + clock(stop)
 	case s.reserved >= allowed.requests:

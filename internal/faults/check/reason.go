@@ -82,7 +82,7 @@ func (s *story) hasTime(reason wire.Reason, at time.Time) string {
 		by = *allowed.business
 	}
 	if reason == wire.ReasonRetryAfterExceedsDeadline {
-		return unless(s.asksForLonger(at, allowed.stop().Add(-rounding)), "no answer has asked for that long")
+		return unless(s.asksForLonger(at, s.stopAt(at).Add(-rounding)), "no answer has asked for that long")
 	}
 	return unless(!at.Before(by.Add(-rounding)), "the deadline is "+clock(by))
 }

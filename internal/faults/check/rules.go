@@ -229,22 +229,19 @@ func retryAfter(lines []string, answered time.Time) time.Duration {
 // sender was to send.
 func (c *checker) neverLate() {
 	for n, request := range c.budgeted() {
-		allowed := c.limitsAt(request.ReceivedAt)
-		if stop := allowed.stop(); !request.ReceivedAt.Before(stop.Add(Arrival)) {
+		if stop := c.stopAt(request.ReceivedAt); !request.ReceivedAt.Before(stop.Add(Arrival)) {
 			c.say(RuleDeadline, "request %d came at %s, the deadline was %s", n+1, clock(request.ReceivedAt), clock(stop))
 		}
 	}
 	for _, poll := range c.polls() {
-		granted := c.limitsAt(poll.scheduled)
-		if stop := granted.stop(); poll.notAfter.IsZero() || poll.notAfter.After(stop) {
+		if stop := c.stopAt(poll.scheduled); poll.notAfter.IsZero() || poll.notAfter.After(stop) {
 			c.say(RuleDeadline, "reserved at %s to leave before %s, the deadline was %s", clock(poll.scheduled), clock(poll.notAfter), clock(stop))
 		}
 		seen := poll.observation()
 		if seen == nil || seen.SentAt == nil {
 			continue
 		}
-		allowed := c.limitsAt(*seen.SentAt)
-		if stop := allowed.stop(); !seen.SentAt.Before(stop) {
+		if stop := c.stopAt(*seen.SentAt); !seen.SentAt.Before(stop) {
 			c.say(RuleDeadline, "sent at %s by its own account, the deadline was %s", clock(*seen.SentAt), clock(stop))
 		}
 	}
