@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jobwait/jobwait/internal/plain"
+	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -97,7 +98,7 @@ func writeOutcome(to io.Writer, o wire.Outcome) error {
 	f.add("last state", "%s", o.RawState)
 	f.add("result", "%s", resultText(o))
 	f.add("provider says", "%s", strings.TrimSpace(o.ProviderError.Code+" "+o.ProviderError.Message))
-	f.add("requests", "%d used%s%s", o.StatusRequestsUsed, answersText(o.Answers), nudgesText(o.NudgesReceived))
+	f.add("requests", "%d used%s%s", o.StatusRequestsUsed, waits.AnswersText(o.Answers), nudgesText(o.NudgesReceived))
 	f.add("waited", "%s, from %s to %s", operation.Span(o.ClosedAt.Sub(o.OpenedAt)), stamp(o.OpenedAt), stamp(o.ClosedAt))
 	f.add("decided by", "%s", o.DecidedBy)
 	f.add("notes", "%s", strings.Join(o.Notes, ", "))
@@ -132,18 +133,6 @@ func resultText(o wire.Outcome) string {
 		lines = append(lines, "partial: not the whole of what was asked for")
 	}
 	return strings.Join(lines, "\n")
-}
-
-// answersText counts the kinds of answer.
-func answersText(answers map[string]int) string {
-	var parts []string
-	for _, kind := range slices.Sorted(maps.Keys(answers)) {
-		parts = append(parts, fmt.Sprintf("%s x%d", kind, answers[kind]))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return ": " + strings.Join(parts, ", ")
 }
 
 func nudgesText(received int) string {

@@ -118,7 +118,7 @@ func writeOperation(to io.Writer, seen shown) error {
 	}
 	f.add("workflow", "%s, run %s", seen.WorkflowID, seen.RunID)
 	f.add("last answer", "%s", lastAnswer(view.LastObservation))
-	f.add("requests", "%s%s%s", used(*view), answersText(view.Answers), nudgesText(view.Counters.NudgesReceived))
+	f.add("requests", "%s%s%s", used(*view), waits.AnswersText(view.Answers), nudgesText(view.Counters.NudgesReceived))
 	f.add("failures", "%d of %d without an answer or 5xx, %d of %d rate limited", view.Counters.TransportFailuresUsed,
 		view.Limits.MaxTransportFailures, view.Counters.RateLimitedUsed, view.Limits.MaxRateLimited)
 	f.add("extensions", "%d of %d", view.Counters.ExtensionsUsed, view.Limits.MaxExtensions)

@@ -9,7 +9,6 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/client"
 
-	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -48,21 +47,6 @@ func shortened(text string) string {
 		text = string(runes[:maxFailure]) + "…"
 	}
 	return text
-}
-
-// NoticeText says in words whether people could be told of a wait, and what stands in the way. telling is that of the same moment.
-// Empty: there was nothing to tell.
-func NoticeText(notice *wire.NoticeView, telling string) string {
-	switch {
-	case notice == nil:
-		return ""
-	case !notice.Pending:
-		return operation.NoticeText(notice.Kind, notice.Detail)
-	case telling != "":
-		return fmt.Sprintf("telling people (%s): %s", notice.Kind, telling)
-	default:
-		return fmt.Sprintf("telling people (%s)", notice.Kind)
-	}
 }
 
 // HeldBack is until when and why the request under way is held back; empty: it is not.

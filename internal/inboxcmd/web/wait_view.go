@@ -255,7 +255,7 @@ func (f *factList) view(v wire.OperationView, found seen) {
 	if last := v.LastObservation; open && last != nil && last.Job != nil {
 		f.add("last state", "%q, read as %s", last.Job.RawState, last.Job.Category)
 	}
-	f.add("requests", "%d of %d used%s", v.Counters.StatusRequestsUsed, v.Limits.MaxStatusRequests, answersText(v.Answers))
+	f.add("requests", "%d of %d used%s", v.Counters.StatusRequestsUsed, v.Limits.MaxStatusRequests, waits.AnswersText(v.Answers))
 	f.add("failures", "%d of %d", v.Counters.TransportFailuresUsed, v.Limits.MaxTransportFailures)
 	f.add("rate limited", "%d of %d", v.Counters.RateLimitedUsed, v.Limits.MaxRateLimited)
 	f.add("extensions", "%d of %d", v.Counters.ExtensionsUsed, v.Limits.MaxExtensions)
@@ -319,18 +319,6 @@ func withoutQuery(reference string) string {
 		return link.Scheme + "://" + link.Host + link.EscapedPath() + " (without its query; the outcome has the whole)"
 	}
 	return reference
-}
-
-// answersText counts the kinds of answer.
-func answersText(answers map[string]int) string {
-	var parts []string
-	for _, kind := range slices.Sorted(maps.Keys(answers)) {
-		parts = append(parts, fmt.Sprintf("%s x%d", kind, answers[kind]))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return ": " + strings.Join(parts, ", ")
 }
 
 func drawing(found seen, now time.Time) *timeline.Drawing {
