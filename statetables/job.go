@@ -48,10 +48,7 @@ func (r *reader) job(state func() (string, wire.Category, error)) (*wire.JobFact
 
 // ending reads what only a finished job has: results, their proof and an error.
 func (r *reader) ending(job *wire.JobFact) (err error) {
-	job.Error = wire.ProviderError{
-		Code:    scrub(r.text(r.table.errorCode), maxCodeBytes),
-		Message: scrub(r.text(r.table.errorMessage), maxMessageBytes),
-	}
+	job.Error = r.providerError()
 	if !job.Category.Terminal() {
 		return nil
 	}
@@ -60,6 +57,13 @@ func (r *reader) ending(job *wire.JobFact) (err error) {
 	}
 	job.Unproven, err = r.unproven()
 	return err
+}
+
+func (r *reader) providerError() wire.ProviderError {
+	return wire.ProviderError{
+		Code:    scrub(r.text(r.table.errorCode), maxCodeBytes),
+		Message: scrub(r.text(r.table.errorMessage), maxMessageBytes),
+	}
 }
 
 // state reads the rules in their order, then the state itself.

@@ -124,6 +124,15 @@ type reach struct {
 	allowPrivate bool
 }
 
+// of is the request with how far it may reach and where its credential goes.
+func (r reach) of(request Request, target wire.Target) Request {
+	request.AllowPrivateNetwork = r.allowPrivate
+	if len(r.auth) > 0 && (target.CredentialRef != "" || !r.open) {
+		request.Auth, request.ways = r.auth[0], r.auth
+	}
+	return request
+}
+
 // StatusRequest is the one GET that asks for the job's status. The error is a *URLRejectedError where the URL is not
 // one the table accepts.
 func (t *Table) StatusRequest(target wire.Target) (Request, error) {
@@ -158,14 +167,7 @@ func (t *Table) request(call call, target wire.Target) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	request := Request{
-		Method: call.method, URL: address, Header: header, Body: body, Origins: origins,
-		AllowPrivateNetwork: t.reach.allowPrivate,
-	}
-	if len(t.reach.auth) > 0 && (target.CredentialRef != "" || !t.reach.open) {
-		request.Auth, request.ways = t.reach.auth[0], t.reach.auth
-	}
-	return request, nil
+	return t.reach.of(Request{Method: call.method, URL: address, Header: header, Body: body, Origins: origins}, target), nil
 }
 
 // address is the URL of a call and the origins it may have.

@@ -141,14 +141,8 @@ func (t *Table) SubmitRequest(target wire.Target, key string, body []byte) (Requ
 	if key != "" && t.submit.idempotency == wire.IdempotencyHeader {
 		header[t.submit.keyName] = key
 	}
-	request := Request{
-		Method: t.submit.method, URL: address, Header: header, Body: body, Origins: origins,
-		AllowPrivateNetwork: t.reach.allowPrivate,
-	}
-	if len(t.reach.auth) > 0 && (target.CredentialRef != "" || !t.reach.open) {
-		request.Auth, request.ways = t.reach.auth[0], t.reach.auth
-	}
-	return request, nil
+	request := Request{Method: t.submit.method, URL: address, Header: header, Body: body, Origins: origins}
+	return t.reach.of(request, target), nil
 }
 
 func hasHeader(header map[string]string, wanted string) bool {

@@ -68,9 +68,8 @@ func factOf(status int) wire.Answer {
 
 // saidError is the provider's own error, where the table's expressions for a job's error find one here too.
 func (r *reader) saidError() string {
-	code := scrub(r.text(r.table.errorCode), maxCodeBytes)
-	message := scrub(r.text(r.table.errorMessage), maxMessageBytes)
-	return strings.TrimSpace(code + " " + message)
+	said := r.providerError()
+	return joined(said.Code, said.Message)
 }
 
 // readAccepted reads which job there is. Where that cannot be told, there may be one all the same.
