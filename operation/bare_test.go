@@ -120,6 +120,36 @@ func TestRefusedURLIsShownWithoutItsSecrets(t *testing.T) {
 	}
 }
 
+// TestAttachedParamIsShownWithoutItsQuery: a param may say where the result is, and is then hidden as a status URL is (R14).
+func TestAttachedParamIsShownWithoutItsQuery(t *testing.T) {
+	t.Parallel()
+	params := map[string]string{
+		"region": "eu?", "result_url": "https://api.example.com/x?sig=" + urlSecret, "other": "https://me:" + urlSecret + "@api.example.com/y",
+	}
+	bare := map[string]string{"region": "eu?", "result_url": "https://api.example.com/x", "other": "https://api.example.com/y"}
+	op, now := asksForJob(t)
+	shown(t, op, now)
+	attach := submitDecision(op, wire.DecisionAttach, func(d *wire.Decision) {
+		d.ProviderJobID, d.StatusURL, d.Params = "exp_9", "https://api.example.com/exp_9", params
+	})
+	_, refusal := op.Decide(now, []byte(strings.Replace(string(attach), `"seconds":0`, `"seconds":"0"`, 1)), "")
+	require.NotNil(t, refusal)
+	_, refusal = op.Decide(now, attach, "")
+	require.Nil(t, refusal)
+	text, told := shown(t, op, now)
+	require.NotContains(t, text, urlSecret)
+	require.Equal(t, bare, told[len(told)-1].Briefing.Decided.Decision.Params)
+	var noted wire.Decision
+	require.NoError(t, json.Unmarshal(entriesOf(op, wire.EventDecisionApplied)[0].Decision, &noted))
+	require.Equal(t, bare, noted.Params)
+	require.Zero(t, operation.VerifyChain(op.Audit().Entries[0].Prev, op.Audit().Entries))
+
+	op, now = asksForJob(t)
+	_, refusal = op.Decide(now, attach, "")
+	require.Nil(t, refusal)
+	require.Equal(t, params, awaiting(t, op, now).Params, "the wait needs them")
+}
+
 // TestDecisionsWithoutAStatusURLStandAsSent: what names no status URL stands in the audit as it always did.
 func TestDecisionsWithoutAStatusURLStandAsSent(t *testing.T) {
 	t.Parallel()

@@ -66,10 +66,10 @@ func readDecision(payload []byte, kind wire.DecisionKind) (wire.Decision, []byte
 	return decision, bareCanonical(canonical, decision), nil
 }
 
-// shownOf is the text of a refused decision that is too long to stand whole: what was sent, or the form without the query of
-// its status URL.
+// shownOf is the text of a refused decision that is too long to stand whole: what was sent, or the form without the queries of
+// its URLs.
 func shownOf(d wire.Decision, payload, recorded []byte) []byte {
-	if d.StatusURL != "" {
+	if d.StatusURL != "" || len(d.Params) > 0 {
 		return recorded
 	}
 	return payload
