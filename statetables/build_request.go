@@ -264,7 +264,7 @@ func (b *builder) cancelCall(written *CancelDoc) call {
 		return made
 	}
 	made.body = b.bodyTemplate(written.Body)
-	if !slices.ContainsFunc(slices.Collect(maps.Keys(made.headers)), func(name string) bool { return strings.EqualFold(name, contentType) }) {
+	if !hasHeader(made.headers, contentType) {
 		made.headers[contentType] = template{parts: []part{{literal: "application/json"}}}
 	}
 	return made

@@ -257,24 +257,16 @@ func (w WantSubmitDoc) differences(got SubmissionReading) []string {
 	if got.Job != nil {
 		job = *got.Job
 	}
-	category := ""
+	var category wire.Category
 	if got.Observation.Job != nil {
-		category = string(got.Observation.Job.Category)
+		category = got.Observation.Job.Category
 	}
-	var found []string
-	for _, place := range []struct{ name, want, got string }{
-		{"verdict", w.Verdict, string(got.Verdict)},
-		{"detail", w.Detail, got.Detail},
-		{"job_id", w.JobID, job.ProviderJobID},
-		{"status_url", w.StatusURL, job.StatusURL},
-		{"category", w.Category, category},
-	} {
-		if place.want != place.got {
-			found = append(found, fmt.Sprintf("%s is %q, wanted %q", place.name, place.got, place.want))
-		}
-	}
-	if !maps.Equal(w.Params, job.Params) {
-		found = append(found, fmt.Sprintf("params are %v, wanted %v", job.Params, w.Params))
-	}
-	return found
+	d := &differ{}
+	d.compare("verdict", string(got.Verdict), w.Verdict)
+	d.compare("detail", got.Detail, w.Detail)
+	d.compare("job_id", job.ProviderJobID, w.JobID)
+	d.compare("status_url", job.StatusURL, w.StatusURL)
+	d.compare("category", string(category), w.Category)
+	d.compare("params", pairs(job.Params), pairs(w.Params))
+	return d.found
 }

@@ -68,12 +68,8 @@ func (j ExampleJobDoc) over(all ExampleJobDoc) ExampleJobDoc {
 }
 
 func (j ExampleJobDoc) spec(provider string) wire.Spec {
-	account := j.Account
-	if account == "" {
-		account = "account"
-	}
 	return wire.Spec{
-		Provider: provider, Account: account, ProviderJobID: j.ID, Params: j.Params, StatusURL: j.StatusURL,
+		Provider: provider, Account: cmp.Or(j.Account, "account"), ProviderJobID: j.ID, Params: j.Params, StatusURL: j.StatusURL,
 		CredentialRef: "example",
 	}
 }
@@ -142,11 +138,7 @@ func (w WantDoc) differences(got wire.Observation) []string {
 		job = *got.Job
 	}
 	d := &differ{}
-	answer := w.Answer
-	if answer == "" {
-		answer = string(wire.AnswerRead)
-	}
-	d.compare("answer", string(got.Answer), answer)
+	d.compare("answer", string(got.Answer), cmp.Or(w.Answer, string(wire.AnswerRead)))
 	d.compare("detail", got.Detail, w.Detail)
 	d.compare("category", string(job.Category), w.Category)
 	d.compare("raw_state", job.RawState, w.RawState)

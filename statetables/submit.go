@@ -145,7 +145,7 @@ func (t *Table) SubmitRequest(target wire.Target, key string, body []byte) (Requ
 	return t.reach.of(request, target), nil
 }
 
-func hasHeader(header map[string]string, wanted string) bool {
+func hasHeader[V any](header map[string]V, wanted string) bool {
 	for name := range header {
 		if strings.EqualFold(name, wanted) {
 			return true
