@@ -20,9 +20,9 @@ type hop struct {
 	renewable  bool
 }
 
-// clearHop decides whether a URL may be asked, and whether with the credential, if it may have that. A result may lie anywhere in public, as a
-// pre-signed link does, so other origins than the table's are allowed here; but they are asked by https, without the
-// credential, and never in a private network (R51, R52).
+// clearHop decides whether a URL may be asked, and whether with the credential, if it may have that. A result may lie anywhere in
+// public, as a pre-signed link does, so other origins than the table's are allowed here; but they are asked by https, without
+// the credential, and never in a private network (R51, R52).
 func (a *Activities) clearHop(ctx context.Context, table *statetables.Table, spec wire.FetchSpec, address string, allowed allowance) (hop, error) {
 	at, err := url.Parse(address)
 	if err != nil || !at.IsAbs() {

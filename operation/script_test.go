@@ -473,8 +473,8 @@ func (s *script) people(t *testing.T) func(*shell) (time.Time, func()) {
 	}
 }
 
-// do is one act: "stop", "nudge ...", "request ...", or "decide|extend|cancel <kind> name=value ...". What a complete decision needs is filled in;
-// escalation=1 names the first opening, "name=" leaves the field empty, raw=... is sent as it stands.
+// do is one act: "stop", "nudge ...", "request ...", or "decide|extend|cancel <kind> name=value ...". What a complete decision
+// needs is filled in; escalation=1 names the first opening, "name=" leaves the field empty, raw=... is sent as it stands.
 func (s *shell) do(t *testing.T, l line) {
 	t.Helper()
 	if l.word(0) == "stop" {

@@ -51,8 +51,8 @@ func (o ProviderOptions) Validate() error {
 // ProviderScript.Submit or TakeSubmissions says how. It answers by script and remembers what it was asked.
 //
 // For scripts in other processes it has GET /_health, GET /_log (JSON lines of all requests, also unfinished ones; ?job=<id> for one
-// job's), GET /_submissions (a list of Submission), PUT /_jobs/<id> (a JobScript) and POST /_jobs/<id>/release. These need no key: keep it on loopback. It is safe for
-// concurrent use.
+// job's), GET /_submissions (a list of Submission), PUT /_jobs/<id> (a JobScript) and POST /_jobs/<id>/release. These need no key:
+// keep it on loopback. It is safe for concurrent use.
 type Provider struct {
 	server  *http.Server
 	address string

@@ -163,8 +163,8 @@ func (b *Bed) Escalated(ctx context.Context, run client.WorkflowRun) (wire.Escal
 	return *view.Escalation, nil
 }
 
-// Decide sends a decision, or whatever somebody takes for one, as an update and returns the answer. A server that could not finish the workflow task which
-// the update was part of asks to send it again; the decision's id makes that safe.
+// Decide sends a decision, or whatever somebody takes for one, as an update and returns the answer. A server that could not finish
+// the workflow task which the update was part of asks to send it again; the decision's id makes that safe.
 func (b *Bed) Decide(ctx context.Context, workflowID string, decision any) (wire.DecisionReply, error) {
 	for {
 		reply, err := b.decideOnce(ctx, workflowID, decision)

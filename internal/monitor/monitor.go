@@ -27,7 +27,8 @@ type Monitor struct {
 	servers []*http.Server
 }
 
-// New listens at once for GET /healthz and GET /metrics at the addresses of the flags --health-addr and --metrics-addr, so that an address that is taken is told before anything connects.
+// New listens at once for GET /healthz and GET /metrics at the addresses of the flags --health-addr and --metrics-addr, so that an
+// address that is taken is told before anything connects.
 func New(ctx context.Context, healthAddr, metricsAddr string) (*Monitor, error) {
 	m := &Monitor{}
 	if healthAddr != "" {

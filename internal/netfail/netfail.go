@@ -16,7 +16,8 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// Word is the kind of a failed exchange as one of wire.TransportDNS and the like. Of a time-out nobody knows whether the request was delivered.
+// Word is the kind of a failed exchange as one of wire.TransportDNS and the like. Of a time-out nobody knows whether the request
+// was delivered.
 func Word(ctx context.Context, err error) string {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled): // the worker stops
