@@ -1,6 +1,7 @@
 package whole_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -109,14 +110,19 @@ func TestLinksThatRunOut(t *testing.T) {
 // fetched carries a result, and replays how.
 func (w *wait) fetched(queue string, spec wire.FetchSpec) wire.FetchOutcome {
 	w.Helper()
-	run, err := w.bed.Client.ExecuteWorkflow(w.ctx, client.StartWorkflowOptions{
+	return fetched(w.ctx, w.T, w.bed, queue, spec)
+}
+
+func fetched(ctx context.Context, t *testing.T, b *bed.Bed, queue string, spec wire.FetchSpec) wire.FetchOutcome {
+	t.Helper()
+	run, err := b.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: wire.FetchWorkflowID(spec), TaskQueue: queue,
 	}, wire.WorkflowFetchResult, spec)
-	require.NoError(w, err)
+	require.NoError(t, err)
 	var outcome wire.FetchOutcome
-	require.NoError(w, run.Get(w.ctx, &outcome))
-	history, err := waittest.FetchHistory(w.ctx, w.bed.Client, run.GetID(), run.GetRunID())
-	require.NoError(w, err)
-	require.NoError(w, waittest.ReplayStrictly(history, waittest.ReplayOptions{}))
+	require.NoError(t, run.Get(ctx, &outcome))
+	history, err := waittest.FetchHistory(ctx, b.Client, run.GetID(), run.GetRunID())
+	require.NoError(t, err)
+	require.NoError(t, waittest.ReplayStrictly(history, waittest.ReplayOptions{}))
 	return outcome
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/client"
 
+	"github.com/jobwait/jobwait"
 	"github.com/jobwait/jobwait/internal/bed"
 	"github.com/jobwait/jobwait/waittest"
 	"github.com/jobwait/jobwait/wire"
@@ -23,24 +23,14 @@ func (s *submitting) destination() (dir string) {
 	return dir
 }
 
-// fetched carries what the outcome has under a name, or what stands at another URL, and replays how.
+// fetched carries what the outcome has as its file, or what stands at another URL.
 func (s *submitting) fetched(outcome wire.SubmitOutcome, at string) wire.FetchOutcome {
 	s.Helper()
-	spec := wire.FetchSpec{
-		OperationID: outcome.SubmissionID, Provider: outcome.Provider, Account: outcome.Account, ProviderJobID: outcome.ProviderJobID,
-		StatusURL: outcome.StatusURL, CredentialRef: s.spec.CredentialRef,
-		ResultName: "file", URL: at, Destination: "reports", Key: "rows.csv", MaxBytes: 1 << 20, DeadlineAt: s.spec.Wait.DeadlineAt,
-	}
-	run, err := s.bed.Client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{
-		ID: wire.FetchWorkflowID(spec), TaskQueue: s.queue,
-	}, wire.WorkflowFetchResult, spec)
+	spec, err := jobwait.NewSubmittedFetchSpec(s.spec, outcome, "file")
 	require.NoError(s, err)
-	var fetched wire.FetchOutcome
-	require.NoError(s, run.Get(s.ctx, &fetched))
-	history, err := waittest.FetchHistory(s.ctx, s.bed.Client, run.GetID(), run.GetRunID())
-	require.NoError(s, err)
-	require.NoError(s, waittest.ReplayStrictly(history, waittest.ReplayOptions{}))
-	return fetched
+	spec.URL, spec.Destination, spec.Key = at, "reports", "rows.csv"
+	spec.MaxBytes, spec.DeadlineAt = 1<<20, s.spec.Wait.DeadlineAt
+	return fetched(s.ctx, s.T, s.bed, s.queue, spec)
 }
 
 // R51: a result that the answer to the submission tells, and no status repeats, is in the outcome, and is fetched from there with
