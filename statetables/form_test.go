@@ -23,6 +23,7 @@ func TestForm(t *testing.T) {
 		{give: `{"a": {"b": null}}`, err: `body: "a[b]" is null, which a form cannot say; leave it out, or write an empty text`},
 		{give: `{"a": {"b": {}}}`, err: `body: "a[b]" holds nothing, which a form cannot say; leave it out`},
 		{give: `{"a": [[]]}`, err: `body: "a[0]" holds nothing, which a form cannot say; leave it out`},
+		{give: `{"` + strings.Repeat("x", 1<<17) + `": [` + strings.Repeat("1,", 100) + `1]}`, err: "body: it is more than 1048576 bytes as a form"},
 		{give: `{"a": 1, "a": 2}`, err: "body: not JSON: a key is given twice"},
 	} {
 		got, err := formOf([]byte(test.give))
