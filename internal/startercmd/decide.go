@@ -130,12 +130,13 @@ func (f *decisionFlags) complete() error {
 	}
 	d.Seconds = int(f.span / time.Second)
 	if d.DecisionID == "" {
-		d.DecisionID = newDecisionID()
+		d.DecisionID = newID()
 	}
 	return nil
 }
 
-func newDecisionID() string { return "cli-" + strings.ToLower(rand.Text()[:12]) }
+// newID is one under which a decision or a request is taken at most once.
+func newID() string { return "cli-" + strings.ToLower(rand.Text()[:12]) }
 
 // nameEscalation takes an ID that is an escalation's as it stands: it never answers another question than the one meant.
 func (f *decisionFlags) nameEscalation() error {

@@ -159,7 +159,7 @@ func (d *dialogue) ask(ctx context.Context) (wire.Decision, error) {
 		return wire.Decision{}, err
 	}
 	decision := wire.Decision{
-		Kind: option.Kind, DecisionID: newDecisionID(), EscalationID: d.open.ID, DecidedBy: d.flags.decision.DecidedBy,
+		Kind: option.Kind, DecisionID: newID(), EscalationID: d.open.ID, DecidedBy: d.flags.decision.DecidedBy,
 	}
 	for _, step := range []func(context.Context, wire.Option, *wire.Decision) error{d.askWhich, d.askGrant, d.askComment} {
 		if err := step(ctx, option, &decision); err != nil {

@@ -2,11 +2,9 @@ package startercmd
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -63,7 +61,7 @@ func (f *requestFlags) complete() error {
 	}
 	r.Seconds = int(f.span / time.Second)
 	if r.RequestID == "" {
-		r.RequestID = "cli-" + strings.ToLower(rand.Text()[:12])
+		r.RequestID = newID()
 	}
 	return nil
 }
