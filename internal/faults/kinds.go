@@ -120,7 +120,7 @@ var kinds = []kind{ //nolint:gochecknoglobals // a table
 	}},
 	{name: "denied", draw: func(r *rand.Rand, w *Wait) {
 		script(r, w, waittest.Status(401))
-		w.Answers = []Answer{{Kind: wire.DecisionUseCredential, Same: r.IntN(2) == 0}, {Kind: wire.DecisionUseCredential}, {Kind: wire.DecisionClose}}
+		w.Answers = otherAtLast
 	}},
 	{name: "too-long", draw: func(r *rand.Rand, w *Wait) { script(r, w, waittest.Status(503).RetryAfter("900")) }},
 	{name: "approved", draw: func(r *rand.Rand, w *Wait) {
@@ -159,7 +159,7 @@ var submitKinds = []kind{ //nolint:gochecknoglobals // a table
 	}},
 	{name: "submit-denied", draw: func(r *rand.Rand, w *Wait) {
 		submitting(waittest.SubmitStep{NoJob: true, Answer: waittest.Status(401)})(r, w)
-		w.Answers = []Answer{{Kind: wire.DecisionUseCredential}, {Kind: wire.DecisionClose}}
+		w.Answers = otherAtLast
 	}},
 	{name: "submit-broken", draw: submitting(
 		waittest.SubmitStep{NoJob: true, Answer: waittest.Status(503)}, waittest.SubmitStep{Answer: waittest.Status(500)},
@@ -169,6 +169,11 @@ var submitKinds = []kind{ //nolint:gochecknoglobals // a table
 		submitting(waittest.SubmitStep{Answer: waittest.Hangup()})(r, w)
 		w.Stop = between(r, time.Second, w.Life)
 	}},
+}
+
+// otherAtLast is somebody who sees that a credential was turned down, tries it once more, and then another one.
+var otherAtLast = []Answer{ //nolint:gochecknoglobals // a constant in all but the language
+	{Kind: wire.DecisionUseCredential, Same: true}, {Kind: wire.DecisionUseCredential}, {Kind: wire.DecisionClose},
 }
 
 // submitting lets that happen to the first requests to submit a job, which then runs and succeeds.

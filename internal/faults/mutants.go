@@ -117,8 +117,8 @@ func Mutants() []Mutant {
 			Edits: []Edit{{"operation/operation.go", "if version.Ref == o.rec.CredentialRef {", `if version.Ref == "" {`}},
 		},
 		{
-			Name: "polled on before a cancel that was decided", Rule: check.RuleCancel,
-			Edits: []Edit{{"operation/operation.go", "case o.rec.Cancel == wire.CancelWanted:", "case o.rec.Cancel == wire.CancelWanted && o.stopping:"}},
+			Name: "a cancel that was decided never sent", Rule: check.RuleCancel,
+			Edits: []Edit{{"operation/decide.go", "o.rec.Cancel, o.rec.Phase = wire.CancelWanted, wire.PhaseCancelling", "o.rec.Cancel, o.rec.Phase = wire.CancelSent, wire.PhaseCancelling\n\t\to.planManual(now)"}},
 		},
 		{
 			Name: "more granted than one decision may", Rule: check.RuleDecision,

@@ -88,6 +88,7 @@ func TestEachStepIsHeld(t *testing.T) {
 		"on after it was told":      {tell().poll(5, "running", nil).toldToStop(6).succeeds(10, 2), check.RuleStop},
 		"on before the cancel":      {tell().poll(5, "running", nil).decides(8, decision(wire.DecisionCancel)).poll(10, "running", nil), check.RuleCancel},
 		"cancel that never left":    {tell().poll(5, "running", nil).decides(8, decision(wire.DecisionCancel)).closes(60, gaveUp(wire.ReasonDeadlineExceeded, 1)), check.RuleCancel},
+		"asked for a cancel unsent": {tell().poll(5, "running", nil).decides(8, decision(wire.DecisionCancel)).escalates(68.001).because(wire.ReasonCancelUnconfirmed), check.RuleCancel},
 		"a grant of nothing":        {tell().polls(4).escalates(20.1).because(wire.ReasonRequestBudgetExhausted).decides(25, extend("d", 90, 0)), check.RuleDecision},
 		"a grant of the past":       {tell().poll(50, "running", nil).escalates(60).because(wire.ReasonDeadlineExceeded).decides(65, extend("d", 0, 1)), check.RuleDecision},
 		"a grant of no failure":     {tell().poll(5, "", busy("")).poll(10, "", busy("")).poll(15, "", busy("")).escalates(15.1).because(wire.ReasonTransportBudgetExhausted).decides(17, extend("d", 30, 1)), check.RuleDecision},

@@ -24,11 +24,14 @@ var pointless = []wire.Reason{ //nolint:gochecknoglobals // a constant in all bu
 // asks: a question comes at once, has a reason that holds, and leaves a choice.
 func (s *story) asks(entry wire.Entry) {
 	s.atOnce(entry, entry.At)
+	reason := wire.Reason(entry.Reason)
+	if s.cancels && reason == wire.ReasonCancelUnconfirmed {
+		s.say(RuleCancel, "entry %d asks about a cancel that was decided and did not leave", entry.Seq)
+	}
 	s.planned, s.cancels, s.asked, s.through = nil, false, true, min(s.through, s.reserved)
 	if s.activity != wire.ActivityPollStatus {
 		return // whose reasons are of another kind
 	}
-	reason := wire.Reason(entry.Reason)
 	if why := s.unfounded(reason, entry.At); why != "" {
 		s.say(RuleReason, "entry %d asks for %s, and %s", entry.Seq, reason, why)
 	}
