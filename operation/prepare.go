@@ -261,6 +261,7 @@ func snapshot(spec wire.Spec, known Knowledge) (wire.Prepared, error) {
 		Grants:                capGrants(standardGrants(), known.Policy.Grants),
 		Table:                 known.Table,
 		ConfirmingEndsAtStop:  true,
+		FirstCatchesUpSoon:    true,
 		TellDecisions:         known.TellDecisions,
 	}, nil
 }

@@ -156,9 +156,21 @@ func (o *Operation) late(now time.Time) bool {
 
 // planCatchUp lets a late poll wait once more, so that a recovered fleet does not storm (R22).
 func (o *Operation) planCatchUp(now time.Time) {
-	raw := max(seconds(o.rec.Poll.RawDelaySeconds), time.Second)
+	raw := max(o.catchUpWithin(now), time.Second)
 	delay := time.Second + time.Duration(o.draw(drawCatchUp)*float64(raw-time.Second))
 	o.schedule(now, candidate{now.Add(delay), wire.DelayCatchUp})
+}
+
+// catchUpWithin is the delay from which a late poll draws: its own. That of a first poll which initial_delay_seconds brought
+// forward is about the polls after it: a wait with an hour between two would begin an hour late because its worker was busy
+// for some seconds. Spread over as long as they were late, such waits come no faster than they were started.
+func (o *Operation) catchUpWithin(now time.Time) time.Duration {
+	own := seconds(o.rec.Poll.RawDelaySeconds)
+	initial := o.rec.Prepared.Pace.InitialDelaySeconds
+	if !o.rec.Prepared.FirstCatchesUpSoon || initial == nil || o.rec.Counters.StatusRequestsUsed > 0 {
+		return own
+	}
+	return min(own, now.Sub(o.rec.Poll.At))
 }
 
 // planManual plans the first poll after a grant: soon, jittered, and behind the provider's minimum (R41).

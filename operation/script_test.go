@@ -36,8 +36,8 @@ type script struct {
 	trusted  map[int][]wire.DecisionKey
 	// holdsBack lets requests be held back.
 	holdsBack bool
-	// confirmsOn is a wait of before ConfirmingEndsAtStop.
-	confirmsOn bool
+	// older is a wait that was prepared before the snapshot said by which of two rules it goes.
+	older bool
 }
 
 // planned is an answer that is given so many times; endless where left is negative.
@@ -148,8 +148,8 @@ func (s *script) add(t *testing.T, l line) {
 		s.approval = wire.ApprovalRule(l.word(1))
 	case "holds-back":
 		s.holdsBack = true
-	case "confirms-on":
-		s.confirmsOn = true
+	case "older":
+		s.older = true
 	case "keys":
 		s.keys = keysOf(l)
 	case "trust":
@@ -381,7 +381,7 @@ func (s *script) shell(t *testing.T) *shell {
 	t.Helper()
 	snapshot := s.snapshot(t)
 	snapshot.ResetRunID, snapshot.DecisionKeys, snapshot.Approval = s.reset, s.keys, s.approval
-	snapshot.HoldBack, snapshot.ConfirmingEndsAtStop = s.holdsBack, !s.confirmsOn
+	snapshot.HoldBack, snapshot.ConfirmingEndsAtStop, snapshot.FirstCatchesUpSoon = s.holdsBack, !s.older, !s.older
 	sh := &shell{
 		op: operation.Open(snapshot, firstRun, start, start), now: start, down: s.down, notifier: s.notice,
 		trusts: func(n int) []wire.DecisionKey { return s.trusted[n] },

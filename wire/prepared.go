@@ -42,6 +42,9 @@ type Prepared struct {
 	// ConfirmingEndsAtStop says that the requests which a decision to cancel lets out, to see it confirmed, need approval like all
 	// others once the wait has stopped again. A wait that was prepared before this was known sends the rest of them without.
 	ConfirmingEndsAtStop bool `json:"confirming_ends_at_stop,omitempty"`
+	// FirstCatchesUpSoon says that a first poll which initial_delay_seconds brought forward, and which came late, waits once more
+	// for no longer than it was late. A wait that was prepared before this was known waits for up to its undrawn delay.
+	FirstCatchesUpSoon bool `json:"first_catches_up_soon,omitempty"`
 	// DecisionKeys are the keys of which one must have signed a decision, as the worker had them at the start. Empty:
 	// decisions need no signature.
 	DecisionKeys []DecisionKey `json:"decision_keys,omitempty"`

@@ -21,8 +21,8 @@ const (
 
 // bareInput is everything the bare loop knows.
 type bareInput struct {
-	URL             string `json:"url"`
-	IntervalSeconds int    `json:"interval_seconds"`
+	URL   string        `json:"url"`
+	Pause time.Duration `json:"pause"`
 }
 
 // bareLoop asks until the job is not running any more. It keeps no books, has no limit, trusts every answer and takes a failed
@@ -38,7 +38,7 @@ func bareLoop(ctx workflow.Context, in bareInput) (string, error) {
 		if err == nil && state != stateRunning {
 			return state, nil
 		}
-		if err := workflow.Sleep(ctx, time.Duration(in.IntervalSeconds)*time.Second); err != nil {
+		if err := workflow.Sleep(ctx, in.Pause); err != nil {
 			return "", err
 		}
 	}

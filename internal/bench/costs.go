@@ -30,7 +30,7 @@ func (b *bench) costsOf(ctx context.Context, s side) (err error) {
 	defer func() { err = errors.Join(err, t.leave()) }()
 	job := t.group + ".one"
 	b.provider.end(job, b.options.Polls)
-	run, err := t.start(ctx, t, job, 1)
+	run, err := t.start(ctx, t, job, busyPause)
 	if err != nil {
 		return err
 	}

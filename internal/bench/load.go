@@ -15,8 +15,10 @@ const (
 	steadyPolls = 2
 	// warmUp bounds how long that may take.
 	warmUp = 5 * time.Minute
-	// halfInterval is the mean pause between polls at half load, in seconds.
-	halfInterval = 6
+	// busyPause is the shortest mean pause between polls that a wait can have: it draws from one second to two.
+	busyPause = 1500 * time.Millisecond
+	// halfPause is the mean pause between polls at half load.
+	halfPause = 6 * time.Second
 	// sampled is how many histories tell of timers.
 	sampled = 40
 )
@@ -44,7 +46,7 @@ func (b *bench) inTurns(do func(side) error) error {
 // saturation has more waits than the machine can serve ask as fast as they may.
 func (b *bench) saturation(ctx context.Context) error {
 	err := b.inTurns(func(s side) error {
-		return b.under(ctx, s, "saturation", b.options.Busy, 1, func(t *turn) error {
+		return b.under(ctx, s, "saturation", b.options.Busy, busyPause, func(t *turn) error {
 			if err := b.profile(t, "profile "+filepath.Join(b.options.Dir, t.group+".pprof")); err != nil {
 				return err
 			}
@@ -70,12 +72,12 @@ func (b *bench) half() int {
 	if rate == 0 { // not measured in this run
 		rate = float64(b.options.Busy) / 4
 	}
-	return max(1, int(rate/2*halfInterval))
+	return max(1, int(rate/2*halfPause.Seconds()))
 }
 
 func (b *bench) halfLoad(ctx context.Context) error {
 	err := b.inTurns(func(s side) error {
-		return b.under(ctx, s, "half", b.half(), halfInterval, func(t *turn) error {
+		return b.under(ctx, s, "half", b.half(), halfPause, func(t *turn) error {
 			w, err := b.window(ctx, t)
 			if err != nil {
 				return err
@@ -92,12 +94,12 @@ func (b *bench) halfLoad(ctx context.Context) error {
 }
 
 // under runs a turn of so many waits, and measures when it has become steady.
-func (b *bench) under(ctx context.Context, s side, phase string, waits, interval int, measure func(*turn) error) error {
+func (b *bench) under(ctx context.Context, s side, phase string, waits int, between time.Duration, measure func(*turn) error) error {
 	t, err := b.take(ctx, s, phase)
 	if err != nil {
 		return err
 	}
-	if _, err = b.add(ctx, t, "w", waits, interval, time.Duration(interval)*time.Second); err == nil {
+	if _, err = b.add(ctx, t, "w", waits, between, between); err == nil {
 		err = b.steady(ctx, t)
 	}
 	if err == nil {

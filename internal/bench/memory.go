@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// idleInterval is an hour: long enough for nothing to happen while memory is looked at.
-	idleInterval = 3600
+	// idlePause is long enough for nothing to happen while memory is looked at.
+	idlePause = time.Hour
 	// memoryPatience bounds how long it takes until all waits of one size wait.
 	memoryPatience = 30 * time.Minute
 	// quiet is longer than any request and any retry of its tasks takes.
@@ -94,7 +94,7 @@ func (b *bench) deepMemoryOf(ctx context.Context, s side) (err error) {
 	if err != nil {
 		return err
 	}
-	jobs, err := b.add(ctx, t, "w", b.options.DeepWaits, 1, time.Second)
+	jobs, err := b.add(ctx, t, "w", b.options.DeepWaits, busyPause, busyPause)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (b *bench) deepMemoryOf(ctx context.Context, s side) (err error) {
 // waiting starts waits until there are n, and waits until each has asked once and sleeps. One whose request was lost sleeps
 // as well: when nothing has come for a while, nothing will.
 func (b *bench) waiting(ctx context.Context, t *turn, n int) error {
-	if _, err := b.add(ctx, t, fmt.Sprintf("to%d-", n), n-len(t.jobs), idleInterval, 0); err != nil {
+	if _, err := b.add(ctx, t, fmt.Sprintf("to%d-", n), n-len(t.jobs), idlePause, 0); err != nil {
 		return err
 	}
 	polls, since := 0, time.Now()

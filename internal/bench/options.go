@@ -34,8 +34,7 @@ type Options struct {
 	Rounds int
 	// Window is how long each turn is measured, after it has become steady.
 	Window time.Duration
-	// Busy is how many waits poll at the same time, the bare loops a second after their last answer and the waits after one to
-	// two, to saturate two cores.
+	// Busy is how many waits poll at the same time, a second and a half after their last answer on average, to saturate two cores.
 	Busy int
 	// NewWaits is how many waits are started at once beside half load.
 	NewWaits int
@@ -58,7 +57,7 @@ type Options struct {
 // Full is the measurement that the documentation shows; it takes about half an hour.
 func Full() Options {
 	return Options{
-		Phases: Phases(), Rounds: 4, Window: 20 * time.Second, Busy: 240, NewWaits: 1000, Waiting: []int{1000, 10_000},
+		Phases: Phases(), Rounds: 4, Window: 20 * time.Second, Busy: 300, NewWaits: 1000, Waiting: []int{1000, 10_000},
 		DeepWaits: 50, DeepPolls: 100,
 		Polls: 20, LongPolls: 1000,
 	}

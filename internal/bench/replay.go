@@ -34,7 +34,7 @@ func (b *bench) startLong(ctx context.Context) (*long, error) {
 		}
 		l.turns = append(l.turns, t)
 		b.provider.end(t.group+".w0", b.options.LongPolls)
-		if _, err := b.add(ctx, t, "w", 1, 1, 0); err != nil {
+		if _, err := b.add(ctx, t, "w", 1, busyPause, 0); err != nil {
 			return nil, errors.Join(err, l.stop())
 		}
 	}

@@ -17,8 +17,6 @@ import (
 const (
 	// requestTimeout is that of both sides' requests.
 	requestTimeout = 10 * time.Second
-	// usualBase is the default of base_delay_seconds.
-	usualBase = 5
 	// starters is how many waits are being started at the same time.
 	starters = 16
 	// startAttempts is how often one is tried, each for ten seconds.
@@ -32,8 +30,8 @@ type side struct {
 	activity string
 	// args and env start the worker on a task queue.
 	args func(queue string) []string
-	// start starts the wait of a turn for a job that is asked every so many seconds.
-	start func(ctx context.Context, t *turn, job string, interval int) (client.WorkflowRun, error)
+	// start starts the wait of a turn for a job that is asked after so long on average.
+	start func(ctx context.Context, t *turn, job string, between time.Duration) (client.WorkflowRun, error)
 }
 
 func (b *bench) sides() []side {
@@ -51,25 +49,22 @@ func (b *bench) sides() []side {
 	}
 }
 
-func (b *bench) startBare(ctx context.Context, t *turn, job string, interval int) (client.WorkflowRun, error) {
+func (b *bench) startBare(ctx context.Context, t *turn, job string, between time.Duration) (client.WorkflowRun, error) {
 	return t.host.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "bare/" + job, TaskQueue: t.queue},
-		bareWorkflow, bareInput{URL: b.provider.url(job), IntervalSeconds: interval})
+		bareWorkflow, bareInput{URL: b.provider.url(job), Pause: between})
 }
 
 // startWait starts a wait that asks at once, and then as often as the bare loop on average: its delays are drawn between a
-// minimum and twice that, so the minimum is two thirds of the interval. It cannot be less than a second; waits with an interval
-// of one second ask every one to two. The backoff is the default one, so that a first request that is late does not wait for
-// a whole long interval once more.
-func (b *bench) startWait(ctx context.Context, t *turn, job string, interval int) (client.WorkflowRun, error) {
+// minimum and twice that, so the minimum is two thirds of the mean.
+func (b *bench) startWait(ctx context.Context, t *turn, job string, between time.Duration) (client.WorkflowRun, error) {
 	zero, timeout := 0, int(requestTimeout/time.Second)
-	least := max(interval*2/3, 1)
-	base := min(least, usualBase)
+	least := int((between * 2 / 3).Seconds())
 	spec := wire.Spec{
 		OperationID: "op-" + job, Provider: "demo-export", Account: "acct-42", ProviderJobID: job,
 		StatusURL: b.provider.url(job), CredentialRef: "demo",
 		DeadlineAt: time.Now().Add(24 * time.Hour).Truncate(time.Second), MaxStatusRequests: 100_000, MaxTransportFailures: 100,
 		Schedule: wire.Schedule{
-			InitialDelaySeconds: &zero, BaseDelaySeconds: &base, MaxDelaySeconds: &least, MinDelaySeconds: &least,
+			InitialDelaySeconds: &zero, BaseDelaySeconds: &least, MaxDelaySeconds: &least, MinDelaySeconds: &least,
 			RequestTimeoutSeconds: &timeout,
 		},
 	}
@@ -126,7 +121,7 @@ func (t *turn) polled(ctx context.Context, kind enumspb.TaskQueueType) bool {
 }
 
 // add starts waits, evenly over the given time; 0 as fast as it goes.
-func (b *bench) add(ctx context.Context, t *turn, name string, n, interval int, over time.Duration) ([]string, error) {
+func (b *bench) add(ctx context.Context, t *turn, name string, n int, between, over time.Duration) ([]string, error) {
 	began := time.Now()
 	jobs, runs, times := make([]string, n), make([]client.WorkflowRun, n), make([]time.Time, n)
 	err := inParallel(ctx, n, func(ctx context.Context, i int) (err error) {
@@ -134,7 +129,7 @@ func (b *bench) add(ctx context.Context, t *turn, name string, n, interval int, 
 			return err
 		}
 		jobs[i], times[i] = t.group+"."+name+strconv.Itoa(i), time.Now()
-		runs[i], err = t.patiently(ctx, jobs[i], interval)
+		runs[i], err = t.patiently(ctx, jobs[i], between)
 		return err
 	})
 	for i, job := range jobs {
@@ -148,9 +143,9 @@ func (b *bench) add(ctx context.Context, t *turn, name string, n, interval int, 
 
 // patiently starts a wait also on a server that is too busy to answer in time. A start that was taken in after all is found,
 // not repeated.
-func (t *turn) patiently(ctx context.Context, job string, interval int) (run client.WorkflowRun, err error) {
+func (t *turn) patiently(ctx context.Context, job string, between time.Duration) (run client.WorkflowRun, err error) {
 	for range startAttempts {
-		if run, err = t.start(ctx, t, job, interval); err == nil || ctx.Err() != nil {
+		if run, err = t.start(ctx, t, job, between); err == nil || ctx.Err() != nil {
 			return run, err
 		}
 	}

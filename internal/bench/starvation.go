@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// newInterval is the interval of the new waits, in seconds: each is to be asked for before its first one is over.
-const newInterval = 60
+// newPause is that of the new waits between polls: each is to be asked for before its first one is over.
+const newPause = time.Minute
 
 // starvation starts many waits at once beside half load, and looks when each was first asked for.
 func (b *bench) starvation(ctx context.Context) error {
 	for _, s := range b.sides() {
-		err := b.under(ctx, s, "starvation", b.half(), halfInterval, func(t *turn) error { return b.starve(ctx, t) })
+		err := b.under(ctx, s, "starvation", b.half(), halfPause, func(t *turn) error { return b.starve(ctx, t) })
 		if err != nil {
 			return err
 		}
@@ -22,13 +22,13 @@ func (b *bench) starvation(ctx context.Context) error {
 }
 
 func (b *bench) starve(ctx context.Context, t *turn) error {
-	jobs, err := b.add(ctx, t, "new", b.options.NewWaits, newInterval, 0)
+	jobs, err := b.add(ctx, t, "new", b.options.NewWaits, newPause, 0)
 	if err != nil {
 		return err
 	}
 	// Those that were not in time have lost already: nobody waits for them.
-	err = until(ctx, 2*newInterval*time.Second, func() bool {
-		return b.provider.least(jobs) > 0 || time.Since(t.started[jobs[len(jobs)-1]]) > newInterval*time.Second
+	err = until(ctx, 2*newPause, func() bool {
+		return b.provider.least(jobs) > 0 || time.Since(t.started[jobs[len(jobs)-1]]) > newPause
 	})
 	inTime, worst := 0, time.Duration(0)
 	for _, job := range jobs {
@@ -38,7 +38,7 @@ func (b *bench) starve(ctx context.Context, t *turn) error {
 		}
 		after := first.Sub(t.started[job])
 		worst = max(worst, after)
-		if after <= newInterval*time.Second {
+		if after <= newPause {
 			inTime++
 		}
 	}

@@ -95,7 +95,7 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	flags.BoolVar(&c.Eager, "eager", false, "have the server hand out activities eagerly, which it does not do by default")
 	flags.StringVar(&c.json, "json", "", "`file` for the report as JSON, every turn included")
 	flags.StringVar(&c.docs, "docs", "", "`page` whose marked table is replaced")
-	flags.StringVar(&c.Dir, "profile", "", "`directory` for CPU profiles of the workers at saturation, and for their logs")
+	flags.StringVar(&c.Dir, "profile", "", "`directory` that is there, for CPU profiles of the workers at saturation, and for their logs")
 	err := flags.Parse(args)
 	if err == nil && flags.NArg() > 0 {
 		err = fmt.Errorf("bench: argument %q: there are only flags", flags.Arg(0))
