@@ -26,8 +26,8 @@ type passage struct {
 	held func(status int, until time.Time)
 }
 
-// passLane waits where it is until a request of a fetch may leave. Unlike a status request it does not come back: a fetch is under way for
-// long, it tells that it is alive, and what it has carried so far would be lost.
+// passLane waits where it is until a request of a fetch may leave. Unlike a status request it does not come back: a fetch is under
+// way for long, it tells that it is alive, and what it has carried so far would be lost.
 func (a *Activities) passLane(ctx context.Context, table *statetables.Table, spec wire.FetchSpec, at hop) (*passage, error) {
 	to, err := originOf(at.at)
 	if err != nil {

@@ -2,7 +2,6 @@ package operation
 
 import (
 	"maps"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,24 +9,11 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// bareURL is an address as audits and messages may show it: a query is often what a signed link is made of, and no job is
-// told apart by it (R14). What cannot be read is not shown.
-func bareURL(address string) string {
-	at, err := url.Parse(address)
-	if err != nil || at.Opaque != "" {
-		return "not a URL"
-	}
-	if at.User == nil && !strings.ContainsAny(address, "?#") {
-		return address
-	}
-	at.User, at.RawQuery, at.ForceQuery, at.Fragment, at.RawFragment = nil, "", false, "", ""
-	return at.String()
-}
-
-// bareDecision is a decision as people are told of it.
+// bareDecision is a decision as audits and messages may show it: the query of a URL is often what a signed link is made of, and no
+// job is told apart by it (R14).
 func bareDecision(d wire.Decision) wire.Decision {
 	if d.StatusURL != "" {
-		d.StatusURL = bareURL(d.StatusURL)
+		d.StatusURL = wire.BareURL(d.StatusURL)
 	}
 	d.Params = bareParams(d.Params)
 	return d
@@ -37,9 +23,7 @@ func bareDecision(d wire.Decision) wire.Decision {
 func bareParams(params map[string]string) map[string]string {
 	bare := maps.Clone(params)
 	for _, name := range slices.Sorted(maps.Keys(params)) { //workflowcheck:ignore
-		if strings.Contains(params[name], "://") {
-			bare[name] = bareURL(params[name])
-		}
+		bare[name] = wire.BareParam(params[name])
 	}
 	return bare
 }

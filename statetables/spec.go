@@ -48,7 +48,7 @@ func (t *Table) checkParams(params map[string]string) []error {
 		case !ok:
 			faults = append(faults, fmt.Errorf("params: %q is not a param of %s; it has %s", name, t.provider, t.paramNames()))
 		case !declared.whole.MatchString(params[name]):
-			faults = append(faults, fmt.Errorf("params: %s %q does not match %s", name, shownParam(params[name]), declared.written))
+			faults = append(faults, fmt.Errorf("params: %s %q does not match %s", name, cut(wire.BareParam(params[name]), maxRawStateBytes), declared.written))
 		}
 	}
 	whole := t.withDefaults(params)
@@ -58,14 +58,6 @@ func (t *Table) checkParams(params map[string]string) []error {
 		}
 	}
 	return faults
-}
-
-// shownParam is a param as an error may quote it: a URL, which may say where a result is, without what a signed one is made of.
-func shownParam(value string) string {
-	if strings.Contains(value, "://") {
-		value, _, _ = strings.Cut(value, "?")
-	}
-	return cut(value, maxRawStateBytes)
 }
 
 func (t *Table) paramNames() string {

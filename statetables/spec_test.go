@@ -24,8 +24,8 @@ func TestCheckSpec(t *testing.T) {
 		{name: "a param is missing", give: github, change: func(s *wire.Spec) { s.Params = map[string]string{"owner": "octo"} }, want: `spec: params: repo is missing; github-actions-run wants it, matching ^[A-Za-z0-9._-]{1,100}$`},
 		{name: "a param is not declared", give: openai, change: func(s *wire.Spec) { s.Params = map[string]string{"region": "eu"} }, want: `spec: params: "region" is not a param of openai-batch; it has none`},
 		{name: "a param does not match", give: github, change: func(s *wire.Spec) { s.Params = map[string]string{"owner": "octo/x", "repo": "demo"} }, want: `spec: params: owner "octo/x" does not match`},
-		{name: "a param that is a link", give: github, change: func(s *wire.Spec) {
-			s.Params = map[string]string{"owner": "https://a.example/x?sig=secret", "repo": "demo"}
+		{name: "R14 a param that is a link", give: github, change: func(s *wire.Spec) {
+			s.Params = map[string]string{"owner": "https://ana:secret@a.example/x?sig=secret#secret", "repo": "demo"}
 		}, want: `spec: params: owner "https://a.example/x" does not match`},
 		{name: "a param with a line behind it", give: github, change: func(s *wire.Spec) { s.Params = map[string]string{"owner": "octo\n", "repo": "demo"} }, want: `spec: params: owner "octo\n" does not match`},
 		{name: "R45 a param of dots", give: github, change: func(s *wire.Spec) {

@@ -110,8 +110,8 @@ func unanswered(why wire.Withheld) wire.PollResult {
 	}}
 }
 
-// neverLeft is why a request whose activity failed has not left; NotSent is empty where it may have. The failure itself decides and not its
-// cause: a time-out of an attempt has the failure of the attempt before it as its cause. One that is cancelled had not
+// neverLeft is why a request whose activity failed has not left; NotSent is empty where it may have. The failure itself decides and
+// not its cause: a time-out of an attempt has the failure of the attempt before it as its cause. One that is cancelled had not
 // started: a started one is waited for.
 func neverLeft(err error) wire.Withheld {
 	var timeout *temporal.TimeoutError
