@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -40,20 +42,22 @@ type Bed struct {
 	Provider *waittest.Provider
 	// Namespace is the client's.
 	Namespace string
+
+	dir string // the server's state; empty: it is somewhere else
 }
 
 // Open starts the server and the provider and connects. Close ends them.
 func Open(ctx context.Context, options Options) (*Bed, error) {
-	server, err := startServer(ctx, options)
+	bed := &Bed{}
+	err := bed.startServer(ctx, options)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, bed.Close())
 	}
-	bed := &Bed{Server: server, Namespace: server.Namespace}
 	if bed.Provider, err = waittest.NewProvider(waittest.ProviderOptions{Key: Key}); err != nil {
 		return nil, errors.Join(err, bed.Close())
 	}
 	bed.Client, err = client.DialContext(ctx, client.Options{
-		HostPort: server.Address, Namespace: server.Namespace, Logger: Quiet(), Identity: "bed",
+		HostPort: bed.Server.Address, Namespace: bed.Namespace, Logger: Quiet(), Identity: "bed",
 	})
 	if err != nil {
 		return nil, errors.Join(err, bed.Close())
@@ -61,15 +65,27 @@ func Open(ctx context.Context, options Options) (*Bed, error) {
 	return bed, nil
 }
 
-func startServer(ctx context.Context, options Options) (*devserver.Server, error) {
-	if options.Server.Executable.Path == "" {
-		found, err := devserver.Find(ctx, options.Progress)
-		if err != nil {
-			return nil, err
+// startServer keeps the server's state in a file, unless the options say where it is. One that keeps it in memory can lose all
+// of it, the namespace included, when a caller goes away in the middle of a transaction (temporalio/temporal, pull request 10427),
+// and tests have many callers that go away.
+func (b *Bed) startServer(ctx context.Context, options Options) (err error) {
+	server := options.Server
+	if server.Executable.Path == "" {
+		if server.Executable, err = devserver.Find(ctx, options.Progress); err != nil {
+			return err
 		}
-		options.Server.Executable = found
 	}
-	return devserver.Start(ctx, options.Server)
+	if server.DBFilename == "" {
+		if b.dir, err = os.MkdirTemp("", "jobwait-bed-"); err != nil {
+			return err
+		}
+		server.DBFilename, server.DBPragmas = filepath.Join(b.dir, "temporal.db"), []string{"journal_mode=WAL", "synchronous=NORMAL"}
+	}
+	if b.Server, err = devserver.Start(ctx, server); err != nil {
+		return err
+	}
+	b.Namespace = b.Server.Namespace
+	return nil
 }
 
 // Quiet is a logger for clients and workers of which nobody wants to read.
@@ -91,7 +107,13 @@ func (b *Bed) Close() error {
 	if b.Provider != nil {
 		errs = append(errs, b.Provider.Close())
 	}
-	return errors.Join(append(errs, b.Server.Stop())...)
+	if b.Server != nil {
+		errs = append(errs, b.Server.Stop())
+	}
+	if b.dir != "" {
+		errs = append(errs, os.RemoveAll(b.dir))
+	}
+	return errors.Join(errs...)
 }
 
 // Spec is a patient spec for a job of the bed's provider, asked every second.
