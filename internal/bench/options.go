@@ -97,10 +97,14 @@ func (o Options) Validate() error {
 
 func (o Options) runs(phase Phase) bool { return slices.Contains(o.Phases, phase) }
 
+// timerReads is how often a second the server reads its timers at most. Its own limit is 20 for each history shard, of which a
+// development server has one: timers are then late long before the machine is full, and what is measured is the limit.
+const timerReads = "history.timerProcessorMaxPollRPS=200"
+
 func (o Options) server(executable devserver.Executable) devserver.Options {
-	server := devserver.Options{Executable: executable, SearchAttributes: true}
+	server := devserver.Options{Executable: executable, SearchAttributes: true, DynamicConfig: []string{timerReads}}
 	if o.Eager {
-		server.DynamicConfig = []string{"system.enableActivityEagerExecution=true"}
+		server.DynamicConfig = append(server.DynamicConfig, "system.enableActivityEagerExecution=true")
 	}
 	return server
 }
