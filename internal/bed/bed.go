@@ -7,8 +7,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -42,8 +40,6 @@ type Bed struct {
 	Provider *waittest.Provider
 	// Namespace is the client's.
 	Namespace string
-
-	dir string // the server's state; empty: it is somewhere else
 }
 
 // Open starts the server and the provider and connects. Close ends them.
@@ -65,21 +61,12 @@ func Open(ctx context.Context, options Options) (*Bed, error) {
 	return bed, nil
 }
 
-// startServer keeps the server's state in a file, unless the options say where it is. One that keeps it in memory can lose all
-// of it, the namespace included, when a caller goes away in the middle of a transaction (temporalio/temporal, pull request 10427),
-// and tests have many callers that go away.
 func (b *Bed) startServer(ctx context.Context, options Options) (err error) {
 	server := options.Server
 	if server.Executable.Path == "" {
 		if server.Executable, err = devserver.Find(ctx, options.Progress); err != nil {
 			return err
 		}
-	}
-	if server.DBFilename == "" {
-		if b.dir, err = os.MkdirTemp("", "jobwait-bed-"); err != nil {
-			return err
-		}
-		server.DBFilename, server.DBPragmas = filepath.Join(b.dir, "temporal.db"), []string{"journal_mode=WAL", "synchronous=NORMAL"}
 	}
 	if b.Server, err = devserver.Start(ctx, server); err != nil {
 		return err
@@ -109,9 +96,6 @@ func (b *Bed) Close() error {
 	}
 	if b.Server != nil {
 		errs = append(errs, b.Server.Stop())
-	}
-	if b.dir != "" {
-		errs = append(errs, os.RemoveAll(b.dir))
 	}
 	return errors.Join(errs...)
 }

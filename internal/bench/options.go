@@ -102,7 +102,7 @@ func (o Options) runs(phase Phase) bool { return slices.Contains(o.Phases, phase
 const timerReads = "history.timerProcessorMaxPollRPS=200"
 
 func (o Options) server(executable devserver.Executable) devserver.Options {
-	server := devserver.Options{Executable: executable, SearchAttributes: true, DynamicConfig: []string{timerReads}}
+	server := devserver.Options{Executable: executable, SearchAttributes: true, InMemory: true, DynamicConfig: []string{timerReads}}
 	if o.Eager {
 		server.DynamicConfig = append(server.DynamicConfig, "system.enableActivityEagerExecution=true")
 	}

@@ -45,7 +45,7 @@ func TestHelperParent(t *testing.T) {
 	if path == "" {
 		t.Skip("only as the helper of TestServerDiesWithAProcessThatIsKilled")
 	}
-	server, err := newServer(t.Context(), Options{Executable: Executable{Path: path}})
+	server, err := newServer(t.Context(), Options{Executable: Executable{Path: path}, InMemory: true})
 	require.NoError(t, err)
 	require.NoError(t, server.launch())
 	_, err = io.ReadAll(os.Stdin)

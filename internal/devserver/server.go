@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -38,12 +39,13 @@ type Options struct {
 	// UI serves Temporal's Web UI as well, at UIPort; 0 takes a free one.
 	UI     bool
 	UIPort int
-	// DBFilename keeps the state in a SQLite file, so that a server started later with the same file (and the same port, if clients
-	// are to reconnect) goes on where this one ended; empty keeps it in memory.
+	// DBFilename keeps the state in this SQLite file, so that a server started later with the same file (and the same port, if clients
+	// are to reconnect) goes on where this one ended. What a killed server had acknowledged is still there, what a power failure leaves
+	// is not promised. Empty: a file of its own, which goes when the server ends.
 	DBFilename string
-	// DBPragmas are SQLite settings, each NAME=VALUE. journal_mode=WAL and synchronous=NORMAL make a state in a file about as fast as
-	// one in memory; what a killed server had acknowledged is still there, what a power failure leaves is not promised.
-	DBPragmas []string
+	// InMemory keeps the state in no file. Such a server can lose all of it, its namespace included, when a caller goes away in the
+	// middle of a transaction (temporalio/temporal, pull request 10427).
+	InMemory bool
 	// SearchAttributes registers those that jobwait writes. Without them its workflows run and say that they are unregistered.
 	SearchAttributes bool
 	// FastTimers lets timers under one second fire when they are due. A stock server fires them after about a second.
@@ -69,6 +71,9 @@ func (o Options) Validate() error {
 	if o.UIPort != 0 && !o.UI {
 		return fmt.Errorf("devserver: UI port %d is given but the UI is off; set UI", o.UIPort)
 	}
+	if o.InMemory && o.DBFilename != "" {
+		return fmt.Errorf("devserver: state in memory and in %s; choose one", o.DBFilename)
+	}
 	for _, setting := range o.DynamicConfig {
 		if key, _, ok := strings.Cut(setting, "="); !ok || key == "" {
 			return fmt.Errorf("devserver: dynamic config %q is not KEY=VALUE", setting)
@@ -89,6 +94,7 @@ type Server struct {
 	Port int
 
 	cmd    *exec.Cmd
+	dir    string // of the server's own state; empty: it has none
 	stderr *tail
 	exited chan struct{}
 	result error // of the child; read only after exited is closed
@@ -135,11 +141,11 @@ func lostFreePort(opts Options, err error) bool {
 
 func start(ctx context.Context, opts Options) (*Server, error) {
 	s, err := newServer(ctx, opts)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = s.launch()
 	}
-	if err := s.launch(); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, errors.Join(err, s.forget())
 	}
 	if err := s.awaitReady(ctx); err != nil {
 		return nil, errors.Join(err, s.Kill())
@@ -155,15 +161,21 @@ func newServer(ctx context.Context, opts Options) (*Server, error) {
 	}
 	var err error
 	if s.Port, err = claimPort(ctx, opts.Port); err != nil {
-		return nil, err
+		return s, err
 	}
 	s.Address = net.JoinHostPort(host, strconv.Itoa(s.Port))
 	uiPort := 0
 	if opts.UI {
 		if uiPort, err = claimPort(ctx, opts.UIPort); err != nil {
-			return nil, err
+			return s, err
 		}
 		s.UIAddress = "http://" + net.JoinHostPort(host, strconv.Itoa(uiPort))
+	}
+	if !opts.InMemory && opts.DBFilename == "" {
+		if s.dir, err = os.MkdirTemp("", "jobwait-temporal-"); err != nil {
+			return s, fmt.Errorf("devserver: %w", err)
+		}
+		opts.DBFilename = filepath.Join(s.dir, "temporal.db")
 	}
 	s.cmd = s.command(context.WithoutCancel(ctx), opts, uiPort) // the context bounds the start alone
 	return s, nil
@@ -204,11 +216,8 @@ func (s *Server) arguments(opts Options, uiPort int) []string {
 	} else {
 		args = append(args, "--headless")
 	}
-	if opts.DBFilename != "" {
-		args = append(args, "--db-filename", opts.DBFilename)
-	}
-	for _, pragma := range opts.DBPragmas {
-		args = append(args, "--sqlite-pragma", pragma)
+	if opts.DBFilename != "" { // with these, about as fast as in memory
+		args = append(args, "--db-filename", opts.DBFilename, "--sqlite-pragma", "journal_mode=WAL", "--sqlite-pragma", "synchronous=NORMAL")
 	}
 	for _, setting := range settings(opts) {
 		args = append(args, "--dynamic-config-value", setting)
@@ -253,13 +262,21 @@ func (s *Server) launch() error {
 		if err != nil {
 			return
 		}
-		s.result = s.cmd.Wait()
+		s.result = errors.Join(s.cmd.Wait(), s.forget())
 		close(s.exited)
 	}()
 	if err := <-started; err != nil {
 		return fmt.Errorf("devserver: %w", err)
 	}
 	return nil
+}
+
+// forget removes the server's own state.
+func (s *Server) forget() error {
+	if s.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(s.dir)
 }
 
 func (s *Server) announce(opts Options) {
@@ -291,7 +308,7 @@ func (s *Server) Stop() error {
 	}
 }
 
-// Kill ends the server at once, as a crash would, and waits until it is gone. What it had in memory is lost.
+// Kill ends the server at once, as a crash would, and waits until it is gone. Only a state in [Options.DBFilename] outlives it.
 func (s *Server) Kill() error {
 	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("devserver: killing process %d: %w", s.cmd.Process.Pid, err)

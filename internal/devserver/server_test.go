@@ -15,7 +15,6 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// The only test here that runs the real server.
 func TestServerServesDiesAndGoesOnFromItsFile(t *testing.T) {
 	t.Parallel()
 	executable, err := Find(t.Context(), os.Stderr)
@@ -96,6 +95,21 @@ func TestStartEndsAServerThatNeverBecomesReady(t *testing.T) {
 	requireClosed(t, server.Exited())
 }
 
+func TestOwnStateGoesWithTheServer(t *testing.T) {
+	t.Parallel()
+	executable, err := Find(t.Context(), os.Stderr)
+	require.NoError(t, err)
+	for name, end := range map[string]func(*Server) error{"stopped": (*Server).Stop, "killed": (*Server).Kill} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := startServer(t, Options{Executable: executable})
+			require.FileExists(t, filepath.Join(server.dir, "temporal.db"))
+			require.NoError(t, end(server))
+			require.NoDirExists(t, server.dir)
+		})
+	}
+}
+
 func TestOptionsValidate(t *testing.T) {
 	t.Parallel()
 	some := Executable{Path: "/usr/bin/temporal"}
@@ -107,6 +121,7 @@ func TestOptionsValidate(t *testing.T) {
 		"port":           {Options{Executable: some, Port: 65536}, "port 65536"},
 		"UI port":        {Options{Executable: some, UI: true, UIPort: -1}, "UI port -1"},
 		"UI off":         {Options{Executable: some, UIPort: 8080}, "UI port 8080"},
+		"two states":     {Options{Executable: some, InMemory: true, DBFilename: "x.db"}, "in memory and in x.db"},
 		"dynamic config": {Options{Executable: some, DynamicConfig: []string{"a=1", "b"}}, `dynamic config "b"`},
 	}
 	for name, c := range cases {
@@ -127,7 +142,7 @@ func TestArguments(t *testing.T) {
 	require.NotContains(t, plain, `history.timerProcessorMaxTimeShift="10ms"`)
 	require.NotContains(t, plain, "--search-attribute")
 
-	full := s.arguments(Options{UI: true, FastTimers: true, SearchAttributes: true, DBFilename: "x.db", DBPragmas: []string{"journal_mode=WAL"}, DynamicConfig: []string{"k=1"}}, 8233)
+	full := s.arguments(Options{UI: true, FastTimers: true, SearchAttributes: true, DBFilename: "x.db", DynamicConfig: []string{"k=1"}}, 8233)
 	require.NotContains(t, full, "--headless")
 	for _, want := range []string{"8233", `history.timerProcessorMaxTimeShift="10ms"`, "JobWaitDecideBy=Datetime", "x.db", "journal_mode=WAL", "k=1"} {
 		require.Contains(t, full, want)

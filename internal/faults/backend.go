@@ -46,7 +46,6 @@ type development struct {
 func startDevelopment(ctx context.Context, options Options, log io.Writer) (*development, error) {
 	d := &development{options: devserver.Options{
 		Executable: options.Temporal, DBFilename: filepath.Join(options.Dir, "temporal.db"),
-		DBPragmas:        []string{"journal_mode=WAL", "synchronous=NORMAL"},
 		SearchAttributes: true, FastTimers: true, DynamicConfig: []string{suggestion(options)}, LogWriter: log,
 	}}
 	var err error
