@@ -12,7 +12,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"starter": Main})
 }
 
-// What needs no server. The scripts of internal/whole run the commands on one.
+// What needs no server. The scripts of internal/e2e run the commands on one.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
