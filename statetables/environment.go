@@ -34,8 +34,8 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 	)
 })
 
-// given says that something stands there: not absent, not null, not a blank text, not an empty object, and not a list in
-// which nothing is given.
+// given says that something stands there: not absent, not null, not a blank text, and not a list or an object in which
+// nothing is given.
 func given(value ref.Val) ref.Val {
 	switch value := value.(type) {
 	case *types.Err:
@@ -46,24 +46,27 @@ func given(value ref.Val) ref.Val {
 	case types.Null:
 		return types.False
 	case types.String:
-		return types.Bool(strings.TrimSpace(string(value)) != "")
+		return types.Bool(!blank(string(value)))
+	case traits.Mapper:
+		return anyGiven(value, value.Get)
 	case traits.Lister:
-		return anyGiven(value)
-	case traits.Sizer:
-		return types.Bool(value.Size() != types.IntZero)
+		return anyGiven(value, itself)
 	default:
 		return types.True
 	}
 }
 
-func anyGiven(list traits.Lister) ref.Val {
-	for elements := list.Iterator(); elements.HasNext() == types.True; {
-		if given(elements.Next()) == types.True {
+// anyGiven looks through a list, or through an object, which runs over its keys.
+func anyGiven(over traits.Iterable, valueOf func(ref.Val) ref.Val) ref.Val {
+	for elements := over.Iterator(); elements.HasNext() == types.True; {
+		if given(valueOf(elements.Next())) == types.True {
 			return types.True
 		}
 	}
 	return types.False
 }
+
+func itself(value ref.Val) ref.Val { return value }
 
 // either is the first value, or the second where the first is absent or null.
 func either(value, otherwise ref.Val) ref.Val {

@@ -2,9 +2,11 @@ package statetables
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/jobwait/jobwait/wire"
 )
@@ -213,14 +215,21 @@ func hollow(value any) bool {
 	case nil:
 		return true
 	case string:
-		return strings.TrimSpace(value) == ""
+		return blank(value)
 	case []any:
-		return !slices.ContainsFunc(value, func(element any) bool { return !hollow(element) })
+		return !slices.ContainsFunc(value, substantial)
 	case map[string]any:
-		return len(value) == 0
+		return !slices.ContainsFunc(slices.Collect(maps.Values(value)), substantial)
 	default:
 		return false
 	}
+}
+
+func substantial(value any) bool { return !hollow(value) }
+
+// blank says that a text shows nothing: it is empty, or white space and what has no width.
+func blank(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) })
 }
 
 // referenceText writes a reference; a list or an object stands as JSON.

@@ -5,6 +5,7 @@ import (
 	"net/mail"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jobwait/jobwait/wire"
@@ -62,6 +63,9 @@ func readUnixNumber(text, format string) (time.Time, bool) {
 func readMomentText(text, format string, zone *time.Location, base time.Time) (time.Time, bool) {
 	switch format {
 	case formatUnixSString:
+		if !amount.MatchString(text) { // the library reads hexadecimal, exponents and more
+			return time.Time{}, false
+		}
 		return unix(text, time.Second)
 	case formatHTTPDate:
 		return parseHTTPDate(text, base)
@@ -83,7 +87,15 @@ func unix(text string, unit time.Duration) (time.Time, bool) {
 	return time.UnixMilli(int64(seconds * 1000)), true
 }
 
+// rfc3339 is the form of RFC 3339, where T and Z may be in lower case. The library also reads an hour of one digit and a
+// fraction behind a comma.
+var rfc3339 = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])?$`)
+
 func readRFC3339(text string, zone *time.Location) (time.Time, bool) {
+	if !rfc3339.MatchString(text) {
+		return time.Time{}, false
+	}
+	text = strings.ToUpper(text)
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at, true
 	}
@@ -161,9 +173,7 @@ func withoutExponent(text string) string {
 	if amount.MatchString(text) {
 		return text
 	}
-	value, err := strconv.ParseFloat(text, 64)
-	if err != nil || value > MaxGuidanceSeconds*1000 {
-		value = MaxGuidanceSeconds * 1000
-	}
-	return strconv.FormatFloat(value, 'f', -1, 64)
+	value, _ := strconv.ParseFloat(text, 64) // one beyond every number is infinite
+	most := float64(MaxGuidanceSeconds * 1000)
+	return strconv.FormatFloat(max(min(value, most), -most), 'f', -1, 64)
 }
