@@ -90,7 +90,7 @@ func (a *Activities) know(spec wire.Spec) (operation.Knowledge, error) {
 func (a *Activities) table(provider string) (*statetables.Table, error) {
 	table, ok := a.tables.Table(provider)
 	if !ok {
-		return nil, fmt.Errorf("provider %q has no state table on this worker; known are %q", provider, a.tables.Providers())
+		return nil, fmt.Errorf("provider %.256q has no state table on this worker; known are %q", provider, a.tables.Providers())
 	}
 	return table, nil
 }

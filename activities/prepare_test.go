@@ -173,6 +173,8 @@ func TestPrepareRefuses(t *testing.T) {
 		"no budget":                  {set("max_status_requests", 0), "max_status_requests is missing"},
 		"deadline before start":      {set("deadline_at", startedAt.Add(-time.Second)), "deadline_at 2025-04-18T10:19:59Z is not after the start of the wait 2025-04-18T10:20:00Z"},
 		"unknown provider":           {set("provider", "demo-import"), `provider "demo-import" has no state table on this worker; known are ["demo-export"]`},
+		"provider of any length":     {set("provider", strings.Repeat("p", 60_000)), `provider "` + strings.Repeat("p", 256) + `" has no state table`},
+		"credential of any length":   {set("credential_ref", strings.Repeat("c", 60_000)), "spec: credential_ref has 60000 characters, at most 256 are allowed"},
 		"empty account":              {set("account", ""), "account"},
 		"X3: userinfo":               {set("status_url", "http://user:"+marker+"@127.0.0.1/"), "status_url: has a user or a password in it"},
 		"X3: token in the query":     {set("status_url", "http://127.0.0.1/?token="+marker), "query"},

@@ -108,8 +108,11 @@ func checkIdentity(spec wire.Spec) error {
 	); why != "" {
 		return &SpecError{Problem: why}
 	}
-	if n := utf8.RuneCountInString(spec.RequestFingerprint); n > wire.MaxIDChars {
-		return specError("request_fingerprint has %d characters, at most %d are allowed", n, wire.MaxIDChars)
+	if why := tooLong(
+		givenText{"request_fingerprint", spec.RequestFingerprint, wire.MaxIDChars},
+		givenText{"credential_ref", spec.CredentialRef, wire.MaxIDChars},
+	); why != "" {
+		return &SpecError{Problem: why}
 	}
 	if id := wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID); len(id) > wire.MaxWorkflowIDBytes {
 		return specError("provider, account and provider_job_id give a workflow id of %d bytes, at most %d are allowed", len(id), wire.MaxWorkflowIDBytes)
@@ -139,8 +142,15 @@ func checkReopens(reopens *wire.Reopens) error {
 	if reopens == nil {
 		return nil
 	}
-	if reopens.RunID == "" || reopens.DecidedBy == "" || reopens.Comment == "" {
+	if blank(reopens.RunID) || blank(reopens.DecidedBy) || blank(reopens.Comment) {
 		return specError("reopens needs run_id, decided_by and comment")
+	}
+	if why := tooLong(
+		givenText{"reopens.run_id", reopens.RunID, wire.MaxIDChars},
+		givenText{"reopens.decided_by", reopens.DecidedBy, wire.MaxIDChars},
+		givenText{"reopens.comment", reopens.Comment, wire.MaxCommentChars},
+	); why != "" {
+		return &SpecError{Problem: why}
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func (t *Table) checkParams(params map[string]string) []error {
 		declared, ok := t.params[name]
 		switch {
 		case !ok:
-			faults = append(faults, fmt.Errorf("params: %q is not a param of %s; it has %s", name, t.provider, t.paramNames()))
+			faults = append(faults, fmt.Errorf("params: %.64q is not a param of %s; it has %s", name, t.provider, t.paramNames()))
 		case !declared.whole.MatchString(params[name]):
 			faults = append(faults, fmt.Errorf("params: %s %q does not match %s", name, cut(wire.BareParam(params[name]), maxRawStateBytes), declared.written))
 		}

@@ -1,6 +1,7 @@
 package statetables
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,6 +24,9 @@ func TestCheckSpec(t *testing.T) {
 		{name: "all it may say", give: github, change: func(s *wire.Spec) { s.ExpectedStates = []string{"completed/success", "completed/skipped"} }},
 		{name: "a param is missing", give: github, change: func(s *wire.Spec) { s.Params = map[string]string{"owner": "octo"} }, want: `spec: params: repo is missing; github-actions-run wants it, matching ^[A-Za-z0-9._-]{1,100}$`},
 		{name: "a param is not declared", give: openai, change: func(s *wire.Spec) { s.Params = map[string]string{"region": "eu"} }, want: `spec: params: "region" is not a param of openai-batch; it has none`},
+		{name: "a param of any length is named in short", give: openai, change: func(s *wire.Spec) {
+			s.Params = map[string]string{strings.Repeat("x", 60_000): "eu"}
+		}, want: `spec: params: "` + strings.Repeat("x", 64) + `" is not a param`},
 		{name: "a param does not match", give: github, change: func(s *wire.Spec) { s.Params = map[string]string{"owner": "octo/x", "repo": "demo"} }, want: `spec: params: owner "octo/x" does not match`},
 		{name: "R14 a param that is a link", give: github, change: func(s *wire.Spec) {
 			s.Params = map[string]string{"owner": "https://ana:secret@a.example/x?sig=secret#secret", "repo": "demo"}
@@ -73,13 +77,18 @@ func TestCheckSpec(t *testing.T) {
 // X1, R51: the spec stands, the request does not.
 func TestAnotherOriginIsRefusedBeforeItIsSent(t *testing.T) {
 	t.Parallel()
-	_, err := table(t, "azure-operation").StatusRequest(wire.Target{
-		Provider: "azure-operation", Account: "a", ProviderJobID: "op-1", StatusURL: "http://169.254.169.254/latest/meta-data",
-	})
-	var rejected *URLRejectedError
-	require.ErrorAs(t, err, &rejected)
-	require.True(t, rejected.Elsewhere)
-	require.NotContains(t, err.Error(), "169.254")
+	for _, host := range []string{
+		"169.254.169.254", "[::ffff:169.254.169.254]", "[::ffff:a9fe:a9fe]", "[fd00:ec2::254]", "2852039166", "0xa9fea9fe", "127.1",
+		"metadata.google.internal", "management.azure.com.evil.example:443", "management.azure.com:8443",
+	} {
+		_, err := table(t, "azure-operation").StatusRequest(wire.Target{
+			Provider: "azure-operation", Account: "a", ProviderJobID: "op-1", StatusURL: "http://" + host + "/latest/meta-data",
+		})
+		var rejected *URLRejectedError
+		require.ErrorAs(t, err, &rejected, host)
+		require.True(t, rejected.Elsewhere, host)
+		require.NotContains(t, err.Error(), host)
+	}
 }
 
 func TestCheckSpecJoinsFaults(t *testing.T) {

@@ -95,7 +95,7 @@ func (t template) plain(named values) string {
 }
 
 // hostShape is what may stand between the slashes of a URL once its values are in.
-var hostShape = regexp.MustCompile(`^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-f:]+\])(?::[0-9]{1,5})?$`)
+var hostShape = regexp.MustCompile(`^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$`)
 
 // url writes each value as one segment of a path, and in the host only as what a host may be.
 func (t template) url(named values) (string, error) {

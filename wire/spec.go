@@ -18,7 +18,8 @@ type Spec struct {
 	// StatusURL is the absolute URL that the submission was answered with, where the table polls such a URL. It has no
 	// userinfo and only those query names that the table lists.
 	StatusURL string `json:"status_url,omitempty"`
-	// CredentialRef names an entry of the worker's credentials. Empty only where the provider can be asked without one.
+	// CredentialRef names an entry of the worker's credentials. At most 256 characters; empty only where the provider can be
+	// asked without one.
 	CredentialRef string `json:"credential_ref,omitempty"`
 	// RequestFingerprint identifies the submission, so that two callers can tell whether they mean the same job. At most
 	// 256 characters; empty if unknown.
@@ -83,10 +84,12 @@ type EscalationSettings struct {
 	EscalateOn []Reason `json:"escalate_on"`
 }
 
-// Reopens is a person's word that a job may be waited for again after a decided end.
+// Reopens is a person's word that a job may be waited for again after a decided end. All three are required.
 type Reopens struct {
 	// RunID is the run id of the latest closed wait.
-	RunID     string `json:"run_id"`
+	RunID string `json:"run_id"`
+	// DecidedBy is who decides. 1 to 256 characters.
 	DecidedBy string `json:"decided_by"`
-	Comment   string `json:"comment"`
+	// Comment is why. 1 to 4,096 characters.
+	Comment string `json:"comment"`
 }
