@@ -3,11 +3,13 @@ package jobwait
 import (
 	"context"
 	"fmt"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -38,6 +40,40 @@ func StartSubmit(ctx context.Context, c client.Client, spec wire.SubmitSpec, opt
 		return nil, &AlreadySubmittedError{WorkflowID: submission.id, RunID: runID}
 	}
 	return run, err
+}
+
+// SuccessorSpec is the spec that submits once more what has ended without success, as a new operation in its place, on a person's
+// word: submitted is the spec of the ended one. It submits the same, each of its times lies as far ahead of now as it lay ahead of
+// the start of the ended one, and decisions that were taken meanwhile are not in it. It may be changed before it is started, with
+// StartSubmit or SubmitAndAwait; the workflow looks at its predecessor once more. An operation has one successor: whoever comes
+// second gets an *AlreadySubmittedError.
+//
+// The error is one for a spec that cannot be run, for one that is not of this outcome, and for an operation that succeeded or did not
+// own its job. Where it ended unresolved there may be a job, and then there will be two.
+func SuccessorSpec(submitted wire.SubmitSpec, ended wire.SubmitOutcome, decidedBy, comment string, now time.Time) (wire.SubmitSpec, error) {
+	if submitted.SubmissionID != ended.SubmissionID || submitted.Provider != ended.Provider || submitted.Account != ended.Account {
+		return wire.SubmitSpec{}, fmt.Errorf("the outcome is that of submission %q to %q, account %q, the spec that of %q to %q, account %q",
+			ended.SubmissionID, ended.Provider, ended.Account, submitted.SubmissionID, submitted.Provider, submitted.Account)
+	}
+	if err := operation.CheckReplaceable(ended); err != nil {
+		return wire.SubmitSpec{}, err
+	}
+	passed := now.Sub(ended.OpenedAt)
+	successor := submitted
+	successor.SubmissionID = wire.SuccessorID(submitted.SubmissionID)
+	successor.Predecessor = &wire.Predecessor{SubmissionID: submitted.SubmissionID, DecidedBy: decidedBy, Comment: comment}
+	successor.SubmitBy = shifted(submitted.SubmitBy, passed)
+	successor.Wait.DeadlineAt = submitted.Wait.DeadlineAt.Add(passed).UTC()
+	successor.Wait.BusinessDeadlineAt = shifted(submitted.Wait.BusinessDeadlineAt, passed)
+	successor.Wait.ProviderExpiresAt = shifted(submitted.Wait.ProviderExpiresAt, passed)
+	return successor, operation.CheckSubmission(successor, now)
+}
+
+func shifted(at *time.Time, by time.Duration) *time.Time {
+	if at == nil {
+		return nil
+	}
+	return new(at.Add(by).UTC())
 }
 
 // submitting is the submission of a submission_id, which is used again only where its first use could not be run.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"go.temporal.io/sdk/activity"
+
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/statetables"
 	"github.com/jobwait/jobwait/wire"
@@ -20,7 +22,13 @@ func (a *Activities) PrepareSubmission(ctx context.Context, request wire.Prepare
 	if err := checkStart(request, "submission", wire.SubmitWorkflowID(spec.Provider, spec.Account, spec.SubmissionID)); err != nil {
 		return wire.Prepared{}, invalidSpec(err)
 	}
-	return a.complete(ctx, request, prepared, submittedBefore)
+	if prepared, err = a.complete(ctx, request, prepared, submittedBefore); err != nil {
+		return wire.Prepared{}, err
+	}
+	if spec.Predecessor != nil && prepared.ResetRunID == "" { // a reset asks people, whatever became of the predecessor since
+		prepared.Submission.Predecessor, err = replaced(ctx, activity.GetClient(ctx), spec)
+	}
+	return prepared, err
 }
 
 // CheckSubmitSpec is CheckSpec for a submission: what PrepareSubmission would say if it started at the given time.

@@ -25,6 +25,9 @@ func (f *facts) submission(b wire.Briefing) {
 	for _, earlier := range s.Before {
 		f.add("before", "generation %d, job %s, %s, replaced by %s", earlier.Generation, cmp.Or(earlier.ProviderJobID, "unknown"), earlier.Reason, earlier.DecidedBy)
 	}
+	if s.Predecessor != nil {
+		f.add("in place of", "%s", ReplacedText(*s.Predecessor))
+	}
 }
 
 func keyText(s *wire.SubmissionView) string {

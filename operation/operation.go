@@ -104,7 +104,7 @@ func Open(prepared wire.Prepared, firstRunID string, startedAt, now time.Time) *
 		DecisionKeys:  prepared.DecisionKeys,
 	}}
 	op.openSubmission()
-	op.note(wire.Entry{At: now, Event: wire.EventOpened})
+	op.note(op.opening(now))
 	if prepared.ResetRunID != "" {
 		op.reset(now, prepared.ResetRunID)
 		return op

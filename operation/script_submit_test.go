@@ -19,6 +19,8 @@ type submissionScript struct {
 	facts   wire.SubmissionFacts
 	answers []planned[wire.SubmitResult]
 	ends    []planned[waitEnd]
+	// replaced is the operation in whose place this one submits; nil: it replaces none.
+	replaced *wire.Replaced
 }
 
 // waitEnd is how the wait for a submitted job ends, and whose it is where somebody waits for the job already.
@@ -39,6 +41,15 @@ func (s *script) addSubmission(t *testing.T, l line) {
 	s.spec = map[string]any{
 		"submission_id": "report-1", "provider": "demo-export", "account": "acct-42", "credential_ref": "demo",
 		"wait": map[string]any{"deadline_at": start.Add(40 * time.Minute), "max_status_requests": 12, "max_transport_failures": 3},
+	}
+}
+
+// addPredecessor reads "replaces STATUS reason= job=": the submission takes the place of one that ended so.
+func (s *script) addPredecessor(l line) {
+	by := wire.Predecessor{SubmissionID: "report-1", DecidedBy: "ana@example.com", Comment: "once more"}
+	s.spec["submission_id"], s.spec["predecessor"] = wire.SuccessorID(by.SubmissionID), by
+	s.submission.replaced = &wire.Replaced{
+		Predecessor: by, RunID: "run-0", Status: wire.OutcomeStatus(l.word(1)), Reason: wire.Reason(l.values["reason"]), ProviderJobID: l.values["job"],
 	}
 }
 
@@ -199,12 +210,16 @@ func submittedFields(o wire.SubmitOutcome) map[string]string {
 			strconv.Itoa(one.Generation), cmp.Or(one.ProviderJobID, "unknown"), string(one.Status), string(one.Reason), one.DecidedBy,
 		}, " "))
 	}
+	replaces := ""
+	if o.Predecessor != nil {
+		replaces = operation.ReplacedText(*o.Predecessor)
+	}
 	owner := ""
 	if o.Owner != nil {
 		owner = cmp.Or(o.Owner.OperationID, "unknown")
 	}
 	return map[string]string{
 		"job": o.ProviderJobID, "generation": strconv.Itoa(o.Generation), "before": strings.Join(before, "; "), "owner": owner,
-		"waited": strconv.FormatBool(o.WaitWorkflowID != ""), "file": o.Result["file"],
+		"replaces": replaces, "waited": strconv.FormatBool(o.WaitWorkflowID != ""), "file": o.Result["file"],
 	}
 }

@@ -120,6 +120,8 @@ func (s *script) add(t *testing.T, l line) {
 	switch l.word(0) {
 	case "submit":
 		s.addSubmission(t, l)
+	case "replaces":
+		s.addPredecessor(l)
 	case "submit-answer":
 		s.submission.answers = append(s.submission.answers, plannedSubmit(t, l.rest(1)))
 	case "wait-ends":
@@ -406,6 +408,9 @@ func (s *script) snapshot(t *testing.T) wire.Prepared {
 		require.NoError(t, err)
 		snapshot, err := operation.PrepareSubmission(spec, start, s.known, s.submission.facts)
 		require.NoError(t, err)
+		if s.submission.replaced != nil {
+			snapshot.Submission.Predecessor = s.submission.replaced
+		}
 		return snapshot
 	}
 	spec, err := wire.DecodeSpec(data)

@@ -70,7 +70,7 @@ func storyLine(e wire.Entry, words string) string {
 func sentence(e wire.Entry) string {
 	switch e.Event { //nolint:exhaustive // the other events are peopleSentence's
 	case wire.EventOpened:
-		return fmt.Sprintf("opened, up to %d requests until %s", e.MaxStatusRequests, timestamp(*e.DeadlineAt))
+		return fmt.Sprintf("opened%s, up to %d requests until %s", inPlaceOf(e), e.MaxStatusRequests, timestamp(*e.DeadlineAt))
 	case wire.EventPollPlanned:
 		return fmt.Sprintf("next poll %s from %s (%s)", clock(e), e.DelaySource, used(e))
 	case wire.EventRequestReserved:

@@ -259,7 +259,7 @@ func (o *Operation) SubmitOutcome(closed wire.Outcome) wire.SubmitOutcome {
 		SubmissionID: closed.OperationID, Provider: closed.Provider, Account: closed.Account,
 		Owner: s.Owner, Wait: s.Wait, Result: closed.Result,
 		Fingerprint: facts.Fingerprint, Idempotency: facts.Idempotency, IdempotencyKey: s.Key,
-		Generation: s.Generation, Before: s.Before, SubmitRequestsUsed: closed.StatusRequestsUsed,
+		Generation: s.Generation, Before: s.Before, Predecessor: facts.Predecessor, SubmitRequestsUsed: closed.StatusRequestsUsed,
 		OpenedAt: closed.OpenedAt, ClosedAt: closed.ClosedAt, AuditEntries: closed.AuditEntries, AuditHead: closed.AuditHead,
 	}
 	if s.Wait != nil {
@@ -282,7 +282,7 @@ func NeverSubmitted(spec wire.SubmitSpec, openedAt, now time.Time) wire.SubmitOu
 	return wire.SubmitOutcome{
 		Status: wire.StatusUnresolved, Reason: wire.ReasonWaitCancelled,
 		SubmissionID: spec.SubmissionID, Provider: spec.Provider, Account: spec.Account, Result: map[string]string{},
-		Generation: 1, OpenedAt: openedAt.UTC(), ClosedAt: now.UTC(),
+		Generation: 1, Predecessor: unasked(spec.Predecessor), OpenedAt: openedAt.UTC(), ClosedAt: now.UTC(),
 	}
 }
 
@@ -294,7 +294,7 @@ func (o *Operation) submissionView() *wire.SubmissionView {
 	s, facts := o.rec.Submission, o.rec.Prepared.Submission
 	view := &wire.SubmissionView{
 		Fingerprint: facts.Fingerprint, Idempotency: facts.Idempotency, IdempotencyKey: s.Key, Generation: s.Generation,
-		Owner: s.Owner, Before: s.Before, MaybeSent: s.MaybeSent && s.Job == nil,
+		Owner: s.Owner, Before: s.Before, Predecessor: facts.Predecessor, MaybeSent: s.MaybeSent && s.Job == nil,
 	}
 	if s.Job != nil {
 		view.ProviderJobID = s.Job.ProviderJobID

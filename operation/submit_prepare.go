@@ -18,6 +18,9 @@ const (
 
 // CheckSubmission validates what a submission's spec says of itself. The error is a *SpecError.
 func CheckSubmission(spec wire.SubmitSpec, startedAt time.Time) error {
+	if err := checkPredecessor(spec); err != nil {
+		return err
+	}
 	if why := badID(
 		namedID{"submission_id", spec.SubmissionID}, namedID{"provider", spec.Provider}, namedID{"account", spec.Account},
 	); why != "" {
@@ -86,7 +89,7 @@ func PrepareSubmission(spec wire.SubmitSpec, startedAt time.Time, known Knowledg
 	if err != nil {
 		return wire.Prepared{}, inWait(err)
 	}
-	facts.OfferResubmit, facts.Wait = spec.OfferResubmit, spec.Wait
+	facts.OfferResubmit, facts.Wait, facts.Predecessor = spec.OfferResubmit, spec.Wait, unasked(spec.Predecessor)
 	return submissionSnapshot(spec, wait, facts), nil
 }
 

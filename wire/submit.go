@@ -52,6 +52,33 @@ type SubmitSpec struct {
 	OfferResubmit bool `json:"offer_resubmit,omitempty"`
 	// Wait is how the job is waited for. Required.
 	Wait SubmitWait `json:"wait"`
+	// Predecessor is the operation that ended without success and in whose place this one submits once more. SubmissionID is
+	// then SuccessorID of its own, so that an operation has one successor. Null: it replaces none.
+	Predecessor *Predecessor `json:"predecessor,omitempty"`
+}
+
+// Predecessor names an ended operation, of the same provider and account, and is a person's word that it is submitted again as
+// another operation. All of it is required.
+type Predecessor struct {
+	// SubmissionID is that of the ended operation.
+	SubmissionID string `json:"submission_id"`
+	// DecidedBy is who decided it. 1 to 256 characters.
+	DecidedBy string `json:"decided_by"`
+	// Comment is why. 1 to 4,096 characters.
+	Comment string `json:"comment"`
+}
+
+// Replaced is a predecessor, and how it ended.
+type Replaced struct {
+	Predecessor
+	// RunID is the run that ended so. It and the fields below are as the server told them before anything was sent; empty where
+	// it was not asked, because this operation was told to stop by then, or was reset to before it was prepared.
+	RunID string `json:"run_id,omitempty"`
+	// Status is never StatusSucceeded.
+	Status OutcomeStatus `json:"status,omitempty"`
+	Reason Reason        `json:"reason,omitempty"`
+	// ProviderJobID is empty where no job is known.
+	ProviderJobID string `json:"provider_job_id,omitempty"`
 }
 
 // SubmitWait is what a Spec says about the wait and not about the job. Its fields are those of Spec.
@@ -128,6 +155,8 @@ type SubmitOutcome struct {
 	// Generation counts from 1; each resubmit that a person decided is one more. Before are the ones it replaced.
 	Generation int                 `json:"generation"`
 	Before     []EarlierSubmission `json:"before,omitempty"`
+	// Predecessor is the operation in whose place this one submitted. Null: it replaced none.
+	Predecessor *Replaced `json:"predecessor,omitempty"`
 	// SubmitRequestsUsed counts the requests that may have left, over all generations.
 	SubmitRequestsUsed int `json:"submit_requests_used"`
 
@@ -171,6 +200,8 @@ type SubmissionFacts struct {
 	// KnowsItsWait has the submission note the run of its own wait, find it by that over runs and resets, and tell it from
 	// another's. Submissions that began without it take every wait that they did not start themselves for another's.
 	KnowsItsWait bool `json:"knows_its_wait,omitempty"`
+	// Predecessor is the spec's, with how it ended.
+	Predecessor *Replaced `json:"predecessor,omitempty"`
 }
 
 // SubmissionRecord is where a submission stands.
@@ -312,6 +343,8 @@ type SubmissionView struct {
 	WaitWorkflowID string              `json:"wait_workflow_id"`
 	Owner          *Owner              `json:"owner,omitempty"`
 	Before         []EarlierSubmission `json:"before,omitempty"`
+	// Predecessor is the operation in whose place this one submits. Null: it replaces none.
+	Predecessor *Replaced `json:"predecessor,omitempty"`
 	// MaybeSent says that a request of this generation may have made a job that is not known.
 	MaybeSent bool `json:"maybe_sent,omitempty"`
 	// RepeatBefore is when a request that may have made a job is not sent again any more, because the provider forgets its key.

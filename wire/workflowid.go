@@ -1,6 +1,9 @@
 package wire
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // MaxWorkflowIDBytes bounds a workflow id, as the server does.
 const MaxWorkflowIDBytes = 1000
@@ -28,6 +31,23 @@ const SubmitWorkflowIDPrefix = "jobwait-submit/"
 // part escaped by EscapeSegment.
 func SubmitWorkflowID(provider, account, submissionID string) string {
 	return SubmitWorkflowIDPrefix + EscapeSegment(provider) + "/" + EscapeSegment(account) + "/" + EscapeSegment(submissionID)
+}
+
+// maxSuccession is the highest number that SuccessorID counts on from.
+const maxSuccession = 999_999_999
+
+// SuccessorID is the one submission_id of the operation that takes the place of an ended one. What ends in "~" and a whole number
+// of 2 to 999,999,999, written without a zero before it, gets the next number, anything else "~2": "report", "report~2", "report~3".
+// No two ids have the same successor.
+func SuccessorID(submissionID string) string {
+	if at := strings.LastIndexByte(submissionID, '~'); at >= 0 {
+		digits := submissionID[at+1:]
+		n, err := strconv.Atoi(digits)
+		if err == nil && 2 <= n && n <= maxSuccession && strconv.Itoa(n) == digits {
+			return submissionID[:at+1] + strconv.Itoa(n+1)
+		}
+	}
+	return submissionID + "~2"
 }
 
 // EscapeSegment writes every byte outside A-Z a-z 0-9 - . _ ~ as %XX, so that the text is one segment of a path.

@@ -38,3 +38,21 @@ func TestWorkflowIDIsTheOwner(t *testing.T) {
 		require.Equal(rt, a[2], back)
 	})
 }
+
+// TestSuccessorID: an id has one successor and one predecessor at most, so that nothing is replaced twice (R57).
+func TestSuccessorID(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]string{
+		"report-2026-11": "report-2026-11~2", "report-2026-11~2": "report-2026-11~3", "r~9": "r~10", "r~99": "r~100",
+		"r~1": "r~1~2", "r~0": "r~0~2", "r~02": "r~02~2", "r~+2": "r~+2~2", "r~": "r~~2", "~2": "~3", "r~2~5": "r~2~6", "2": "2~2",
+		"r~999999999": "r~1000000000", "r~1000000000": "r~1000000000~2", "r~99999999999999999999": "r~99999999999999999999~2",
+	} {
+		require.Equal(t, want, wire.SuccessorID(id))
+	}
+	id := rapid.StringMatching(`[ab]?(~[0-9]{0,3})?(~[0-9]{0,3})?`)
+	rapid.Check(t, func(rt *rapid.T) {
+		a, b := id.Draw(rt, "a"), id.Draw(rt, "b")
+		require.Equal(rt, a == b, wire.SuccessorID(a) == wire.SuccessorID(b))
+		require.NotEqual(rt, a, wire.SuccessorID(a))
+	})
+}

@@ -240,6 +240,30 @@ func cancelledOverRuns() group {
 	return made
 }
 
+// inPlaceOf is a submission that takes the place of one whose job failed at once.
+func inPlaceOf() group {
+	made := submitted("submission_in_place_of", "demo-export", waittest.SubmitScript{
+		Job: finishes(), Steps: []waittest.SubmitStep{{Answer: waittest.State("failed")}, {}},
+	}, nil, nil)
+	made.waits[0].begin = func(ctx context.Context, b *bed.Bed, _ wire.Spec) (client.WorkflowRun, error) {
+		failed := submission(b, "submission_replaced", "demo-export")
+		run, err := jobwait.StartSubmit(ctx, b.Client, failed, jobwait.StartOptions{})
+		if err != nil {
+			return nil, err
+		}
+		var ended wire.SubmitOutcome
+		if err := run.Get(ctx, &ended); err != nil {
+			return nil, err
+		}
+		successor, err := jobwait.SuccessorSpec(failed, ended, "ana@example.com", "the disk has room again", time.Now())
+		if err != nil {
+			return nil, err
+		}
+		return jobwait.StartSubmit(ctx, b.Client, successor, jobwait.StartOptions{})
+	}
+	return made
+}
+
 func resubmitted() group {
 	return submitted("submission_resubmitted", "demo-export", waittest.SubmitScript{
 		Job: waittest.Script(waittest.Failed("E_ROWS", "too many rows")),

@@ -62,7 +62,7 @@ func groups() []group {
 		signed(),
 		{server: devserver.Options{SearchAttributes: true, FastTimers: true}, waits: told(), ready: channels},
 		held(),
-		submittedOnce(), submittedAgain(), keyForgotten(), toldItsResult(), attached(), resubmitted(),
+		submittedOnce(), submittedAgain(), keyForgotten(), toldItsResult(), attached(), resubmitted(), inPlaceOf(),
 		elsewhere(), owned(), resetAfterAcceptance(), cancelledOverRuns(), called(), fetched(),
 	}
 }
