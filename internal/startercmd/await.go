@@ -149,7 +149,7 @@ func (a *app) followCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.end(how, asJSON)
+				return a.end(ctx, s, how, asJSON)
 			})
 		},
 	}
@@ -186,7 +186,7 @@ func (a *app) follow(ctx context.Context, s *server, workflowID, runID, taskQueu
 	if err != nil {
 		return err
 	}
-	return a.end(how, asJSON)
+	return a.end(ctx, s, how, asJSON)
 }
 
 // say tells people something beside the result.

@@ -25,6 +25,10 @@ type decisionFlags struct {
 	// params are those of the job that is attached, as they were typed.
 	params []string
 	json   bool
+	// toAnswer says that a question is meant that was asked already, and nothing else is to be done where it is open no more.
+	toAnswer bool
+	// detach is that of a submission that is started.
+	detach bool
 	// keyFile is what --sign-with names, key what is in it; byGiven reports whether --by was typed.
 	keyFile string
 	key     *signing.PrivateKey
@@ -49,8 +53,7 @@ the wait is polling, too. To stop waiting and leave the job alone, use close, or
 		a.decisionCommand(wire.DecisionRefuse, "decline a proposal; the wait goes on under its present limits", `Refuse answers a proposal, by which a caller asks for more while polling goes on. Nothing changes.`),
 		a.decisionCommand(wire.DecisionAttach, "name the job of a submission of which nobody knew whether it made one", `Attach answers a submission that may have made a job: it goes on with the job that you found at the provider. Nothing is
 submitted.`, jobFlags),
-		a.decisionCommand(wire.DecisionResubmit, "submit once more, as a new generation with a new key", `Resubmit answers a submission that may have made a job, or whose job has failed, by sending it once more. If the request before has
-made a job, there are two: look at the provider first.`),
+		a.resubmitCommand(),
 		a.decisionCommand(wire.DecisionClose, "stop waiting, and leave the job alone", `Close answers an escalation by ending the wait. The job itself is left alone; the outcome says unresolved, unless the
 provider had said how the job ended.`),
 	}
@@ -106,6 +109,7 @@ func credentialFlag(command *cobra.Command, flags *decisionFlags) {
 
 // complete checks what can be known before anything is asked.
 func (f *decisionFlags) complete() error {
+	f.toAnswer = f.id.escalation()+f.decision.EscalationID+f.decision.DecisionID+f.keyFile != ""
 	if err := f.useKey(); err != nil {
 		return err
 	}
@@ -165,7 +169,11 @@ func (a *app) decideOn(ctx context.Context, s *server, workflowID string, flags 
 	if err != nil {
 		return err
 	}
-	if !waits.Open(info) {
+	switch {
+	case waits.Open(info):
+	case flags.decision.Kind == wire.DecisionResubmit:
+		return a.submitAgain(ctx, s, info, flags)
+	default:
 		return a.ended(workflowID)
 	}
 	if err := a.address(ctx, s, workflowID, flags); err != nil {

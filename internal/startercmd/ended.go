@@ -46,13 +46,16 @@ func (e howEnded) write(to io.Writer) error {
 }
 
 // end shows how it ended and turns that into the exit code.
-func (a *app) end(how howEnded, asJSON bool) error {
+func (a *app) end(ctx context.Context, s *server, how howEnded, asJSON bool) error {
 	show := func() error { return how.write(a.out) }
 	if asJSON {
 		show = func() error { return a.printJSON(how.value()) }
 	}
 	if err := show(); err != nil {
 		return err
+	}
+	if !asJSON {
+		a.sayAgain(ctx, s, how)
 	}
 	return outcomeOf(how.status())
 }

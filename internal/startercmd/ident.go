@@ -19,6 +19,8 @@ import (
 type target struct {
 	id                     string
 	provider, account, job string
+	// submission says that an operation id is that of a submission, and not of its wait.
+	submission bool
 }
 
 func (t *target) define(command *cobra.Command) {
@@ -70,9 +72,12 @@ func (t *target) workflowID(ctx context.Context, s *server) (string, error) {
 		return wire.WorkflowID(t.provider, t.account, t.job), nil
 	case (strings.HasPrefix(t.id, wire.WorkflowIDPrefix) || strings.HasPrefix(t.id, wire.SubmitWorkflowIDPrefix)) && t.escalation() == "": // a workflow id has no # in it
 		return t.id, nil
-	default:
-		return s.findOperation(ctx, escalationSuffix.ReplaceAllString(t.id, ""))
 	}
+	operation := escalationSuffix.ReplaceAllString(t.id, "")
+	if t.submission {
+		return s.findAmong(ctx, operation, wire.WorkflowSubmitAndAwait)
+	}
+	return s.findOperation(ctx, operation)
 }
 
 const (
@@ -88,19 +93,21 @@ const (
 // findOperation looks through the list of waits, the open ones first: no search attribute holds the operation id.
 func (s *server) findOperation(ctx context.Context, operation string) (string, error) {
 	// A submission and its wait have one operation id: while the wait goes on, it is the one that is meant.
-	for _, which := range []struct{ kind, status string }{
-		{wire.WorkflowAwaitJob, runningStatus},
-		{wire.WorkflowSubmitAndAwait, runningStatus},
-		{wire.WorkflowAwaitJob, closedStatus},
-		{wire.WorkflowSubmitAndAwait, closedStatus},
-	} {
-		search := operationSearch{server: s, operation: operation}
-		err := s.List(ctx, "WorkflowType = '"+which.kind+"' AND "+which.status, search.look)
-		if err != nil && !errors.Is(err, waits.ErrEnough) {
-			return "", fmt.Errorf("looking for operation %q: %w", operation, err)
-		}
-		if id, err := search.result(); id != "" || err != nil {
-			return id, err
+	return s.findAmong(ctx, operation, wire.WorkflowAwaitJob, wire.WorkflowSubmitAndAwait)
+}
+
+// findAmong is findOperation among workflows of some types.
+func (s *server) findAmong(ctx context.Context, operation string, types ...string) (string, error) {
+	for _, status := range []string{runningStatus, closedStatus} {
+		for _, of := range types {
+			search := operationSearch{server: s, operation: operation}
+			err := s.List(ctx, "WorkflowType = '"+of+"' AND "+status, search.look)
+			if err != nil && !errors.Is(err, waits.ErrEnough) {
+				return "", fmt.Errorf("looking for operation %q: %w", operation, err)
+			}
+			if id, err := search.result(); id != "" || err != nil {
+				return id, err
+			}
 		}
 	}
 	return "", hinted(fmt.Errorf("no wait has the operation id %q", operation),

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/jobwait/jobwait/internal/waits"
+	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
 )
 
@@ -64,10 +65,14 @@ func (a *app) show(ctx context.Context, s *server, workflowID, escalation string
 	if asJSON {
 		return a.printJSON(seen)
 	}
-	if seen.Outcome != nil {
-		return seen.how.write(a.out)
+	if seen.Outcome == nil {
+		return writeOperation(a.out, seen)
 	}
-	return writeOperation(a.out, seen)
+	if err := seen.how.write(a.out); err != nil {
+		return err
+	}
+	a.sayAgain(ctx, s, seen.how)
+	return nil
 }
 
 // stale says what became of an escalation that was named and is not open; empty when there is nothing to say.
@@ -115,6 +120,9 @@ func writeOperation(to io.Writer, seen shown) error {
 	f.add("job", "%s at %s, account %s", jobText(*view), view.Spec.Provider, view.Spec.Account)
 	if view.Submission != nil {
 		f.add("submission", "%s", submissionText(view.Submission))
+		if replaced := view.Submission.Predecessor; replaced != nil {
+			f.add("in place of", "%s", operation.ReplacedText(*replaced))
+		}
 	}
 	f.add("workflow", "%s, run %s", seen.WorkflowID, seen.RunID)
 	f.add("last answer", "%s", lastAnswer(view.LastObservation))

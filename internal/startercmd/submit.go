@@ -54,6 +54,11 @@ func (a *app) submit(ctx context.Context, flags submitFlags) error {
 		return err
 	}
 	defer s.Close()
+	return a.startSubmission(ctx, s, spec, flags)
+}
+
+// startSubmission starts it and follows it, unless it is to be left alone.
+func (a *app) startSubmission(ctx context.Context, s *server, spec wire.SubmitSpec, flags submitFlags) error {
 	run, err := jobwait.StartSubmit(ctx, s, spec, jobwait.StartOptions{TaskQueue: flags.taskQueue})
 	var already *jobwait.AlreadySubmittedError
 	switch {
@@ -111,6 +116,9 @@ func writeSubmitted(to io.Writer, o wire.SubmitOutcome) error {
 	f.add("requests", "%d sent to submit it", o.SubmitRequestsUsed)
 	for _, earlier := range o.Before {
 		f.add("before", "generation %d, job %s, %s, replaced by %s", earlier.Generation, earlier.ProviderJobID, earlier.Reason, earlier.DecidedBy)
+	}
+	if o.Predecessor != nil {
+		f.add("in place of", "%s", operation.ReplacedText(*o.Predecessor))
 	}
 	f.add("decided by", "%s", o.DecidedBy)
 	f.add("audit", "%d entries, head %s", o.AuditEntries, o.AuditHead)

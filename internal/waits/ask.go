@@ -94,7 +94,7 @@ func (c Client) SubmitOutcome(ctx context.Context, workflowID, runID string) (wi
 	err := c.GetWorkflow(ctx, workflowID, runID).Get(ctx, &outcome)
 	if errors.As(err, new(*temporal.TerminatedError)) {
 		return outcome, hinted(errors.New("the workflow was terminated from outside and has no outcome"),
-			"whether a job was submitted is in its audit and history")
+			"its history says whether a job was submitted; a reset (`temporal workflow reset`) has it go on, or ask")
 	}
 	return outcome, explainEnd(err)
 }
