@@ -79,7 +79,7 @@ func (o *Operation) noteRejected(now time.Time, rejected []wire.RejectedGuidance
 
 // EntryHash is the SHA-256 of the entry's canonical JSON without its hash, written "sha256:" and lower-case hex.
 func EntryHash(entry wire.Entry) string {
-	sum := sha256.Sum256(AppendCanonical(make([]byte, 0, usualEntry), entry))
+	sum := sha256.Sum256(appendCanonical(make([]byte, 0, usualEntry), entry))
 	var out [len("sha256:") + 2*sha256.Size]byte
 	copy(out[:], "sha256:")
 	hex.Encode(out[len("sha256:"):], sum[:])
@@ -108,9 +108,9 @@ func canonicalAgain(decision json.RawMessage) json.RawMessage {
 	return decision
 }
 
-// AppendCanonical appends the entry's canonical JSON: every key in the order of wire.Entry but the hash, no white space,
+// appendCanonical appends the entry's canonical JSON: every key in the order of wire.Entry but the hash, no white space,
 // strings as RFC 8785 writes them, times in UTC with milliseconds, unset times and decisions null.
-func AppendCanonical(dst []byte, e wire.Entry) []byte {
+func appendCanonical(dst []byte, e wire.Entry) []byte {
 	dst = appendInt(append(dst, `{"seq":`...), e.Seq)
 	dst = appendTime(append(dst, `,"at":`...), &e.At)
 	dst = wire.AppendText(append(dst, `,"event":`...), string(e.Event))

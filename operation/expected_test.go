@@ -87,11 +87,11 @@ func TestExpectedDelays(t *testing.T) {
 func TestExpectationIsNeverMoreEager(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		p50 := rapid.IntRange(1, operation.MaxExpected).Draw(rt, "p50")
-		p90 := rapid.IntRange(p50, operation.MaxExpected).Draw(rt, "p90")
+		p50 := rapid.IntRange(1, operation.MaxExpectedSeconds).Draw(rt, "p50")
+		p90 := rapid.IntRange(p50, operation.MaxExpectedSeconds).Draw(rt, "p90")
 		pace := expecting(rt, p50, p90, func(s *wire.Spec) {
 			s.Schedule.BaseDelaySeconds = new(rapid.IntRange(1, 600).Draw(rt, "base"))
-			s.Schedule.MaxDelaySeconds = new(rapid.IntRange(*s.Schedule.BaseDelaySeconds, operation.MaxDelay).Draw(rt, "max"))
+			s.Schedule.MaxDelaySeconds = new(rapid.IntRange(*s.Schedule.BaseDelaySeconds, operation.MaxDelaySeconds).Draw(rt, "max"))
 		})
 		pace.CapSeconds = rapid.SampledFrom([]int{0, 0, 300}).Draw(rt, "cap")
 		age := time.Duration(rapid.Int64Range(-3600, 50*365*86_400).Draw(rt, "age")) * time.Second

@@ -6,6 +6,15 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
+// Bounds of a spec.
+const (
+	MaxDelaySeconds    = maxDelaySeconds
+	MaxExpectedSeconds = maxExpectedSeconds
+)
+
+// AppendCanonical appends an entry's canonical JSON without its hash.
+func AppendCanonical(dst []byte, e wire.Entry) []byte { return appendCanonical(dst, e) }
+
 // SubmissionKey is the idempotency key of one generation.
 func SubmissionKey(workflowID string, generation, most int) string {
 	return submissionKey(workflowID, generation, most)

@@ -11,25 +11,21 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// The bounds of a fetch.
+// DefaultFetchAttempts is how many attempts a fetch has whose spec sets no max_attempts.
+const DefaultFetchAttempts = 5
+
+// MaxURLBytes bounds a result's URL in the spec of a fetch, and a job's status URL in a decision.
+const MaxURLBytes = 4096
+
 const (
-	DefaultFetchAttempts = 5
-	MaxFetchAttempts     = 100
-	MaxFetchKey          = 512
-	MaxFetchURLBytes     = 4096
+	maxFetchAttempts = 100
+	maxFetchKeyChars = 512
 )
 
-// FetchError says which rule the input of a fetch breaks, with the value and the way out.
-type FetchError struct{ Problem string }
+func fetchError(format string, args ...any) error { return fmt.Errorf("fetch: "+format, args...) }
 
-func (e *FetchError) Error() string { return "fetch: " + e.Problem }
-
-func fetchError(format string, args ...any) error {
-	return &FetchError{Problem: fmt.Sprintf(format, args...)}
-}
-
-// CheckFetch validates the input of a fetch that starts at the given time. The error is a *FetchError, and never repeats
-// the URL.
+// CheckFetch validates the spec of a fetch that starts at the given time. The error names the field, the rule it breaks and what
+// to do about it, and never repeats the URL.
 func CheckFetch(spec wire.FetchSpec, startedAt time.Time) error {
 	if why := badID(
 		namedID{"operation_id", spec.OperationID},
@@ -39,7 +35,7 @@ func CheckFetch(spec wire.FetchSpec, startedAt time.Time) error {
 		namedID{"result_name", spec.ResultName},
 		namedID{"destination", spec.Destination},
 	); why != "" {
-		return &FetchError{Problem: why}
+		return fetchError("%s", why)
 	}
 	if id := wire.FetchWorkflowID(spec); len(id) > wire.MaxWorkflowIDBytes {
 		return fetchError("provider, account, provider_job_id and result_name give a workflow id of %d bytes, at most %d are allowed", len(id), wire.MaxWorkflowIDBytes)
@@ -55,8 +51,8 @@ func checkFetchBounds(spec wire.FetchSpec, startedAt time.Time) error {
 	switch {
 	case spec.URL == "":
 		return fetchError("url is missing, set it to the reference that the outcome has as %q", spec.ResultName)
-	case len(spec.URL) > MaxFetchURLBytes:
-		return fetchError("url has %d bytes, at most %d are allowed", len(spec.URL), MaxFetchURLBytes)
+	case len(spec.URL) > MaxURLBytes:
+		return fetchError("url has %d bytes, at most %d are allowed", len(spec.URL), MaxURLBytes)
 	case spec.MaxBytes < 1:
 		return fetchError("max_bytes is %d, set it to the largest result that you want to take", spec.MaxBytes)
 	case spec.ExpectedBytes != nil && (*spec.ExpectedBytes < 0 || *spec.ExpectedBytes > spec.MaxBytes):
@@ -67,8 +63,8 @@ func checkFetchBounds(spec wire.FetchSpec, startedAt time.Time) error {
 		return fetchError("deadline_at is missing, set it to until when the result is tried for")
 	case !spec.DeadlineAt.After(startedAt):
 		return fetchError("deadline_at %s is not after the start %s", timestamp(spec.DeadlineAt), timestamp(startedAt))
-	case spec.MaxAttempts < 0 || spec.MaxAttempts > MaxFetchAttempts:
-		return fetchError("max_attempts is %d, allowed is 1 to %d, or 0 for %d", spec.MaxAttempts, MaxFetchAttempts, DefaultFetchAttempts)
+	case spec.MaxAttempts < 0 || spec.MaxAttempts > maxFetchAttempts:
+		return fetchError("max_attempts is %d, allowed is 1 to %d, or 0 for %d", spec.MaxAttempts, maxFetchAttempts, DefaultFetchAttempts)
 	}
 	return nil
 }
@@ -78,8 +74,8 @@ func checkFetchKey(key string) error {
 	switch {
 	case key == "":
 		return fetchError("key is missing, set it to the name of the object, such as 2026/report.csv")
-	case utf8.RuneCountInString(key) > MaxFetchKey:
-		return fetchError("key has %d characters, at most %d are allowed", utf8.RuneCountInString(key), MaxFetchKey)
+	case utf8.RuneCountInString(key) > maxFetchKeyChars:
+		return fetchError("key has %d characters, at most %d are allowed", utf8.RuneCountInString(key), maxFetchKeyChars)
 	case !utf8.ValidString(key) || strings.ContainsFunc(key, unicode.IsControl) || strings.Contains(key, `\`):
 		return fetchError("key %q has control characters or backslashes, or is not UTF-8", key)
 	}

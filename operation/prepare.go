@@ -11,27 +11,27 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// Defaults of a spec that neither the spec nor the table sets.
+// Values that apply where neither the spec nor the table sets one.
 const (
 	DefaultBaseDelaySeconds      = 5
 	DefaultMaxDelaySeconds       = 120
 	DefaultMinDelaySeconds       = 1
 	DefaultRequestTimeoutSeconds = 10
-	DefaultDecisionWindowSeconds = 86400
-	DefaultReminderSeconds       = 14400
+	DefaultDecisionWindowSeconds = 24 * 3600
+	DefaultReminderSeconds       = 4 * 3600
 	DefaultMaxExtensions         = 1
 )
 
-// The largest values a spec may have.
+// The bounds of a spec's values; fields without a minimum here start at 0 or 1.
 const (
-	MaxBudget          = 1_000_000
-	MaxDelay           = 86_400
-	MaxInitialDelay    = 604_800
-	MaxExpected        = 604_800
-	MaxRequestTimeout  = 300
-	MaxDecisionWindow  = 2_592_000
-	MinDecisionWindow  = 60
-	MaxExtensionsLimit = 100
+	maxBudget                = 1_000_000
+	maxDelaySeconds          = 24 * 3600
+	maxInitialDelaySeconds   = 7 * 24 * 3600
+	maxExpectedSeconds       = 7 * 24 * 3600
+	maxRequestTimeoutSeconds = 300
+	minDecisionWindowSeconds = 60
+	maxDecisionWindowSeconds = 30 * 24 * 3600
+	maxExtensions            = 100
 )
 
 // standardGrants are the largest grants of one decision unless a policy says less (R39).
@@ -165,14 +165,14 @@ func checkBudgets(spec wire.Spec) error {
 	if spec.MaxRateLimited == nil {
 		return nil
 	}
-	return inRange("max_rate_limited", spec.MaxRateLimited, 1, MaxBudget)
+	return inRange("max_rate_limited", spec.MaxRateLimited, 1, maxBudget)
 }
 
 func checkBudget(name string, value int) error {
 	if value == 0 {
-		return specError("%s is missing, it has no default: set it to 1 to %d", name, MaxBudget)
+		return specError("%s is missing, it has no default: set it to 1 to %d", name, maxBudget)
 	}
-	return inRange(name, &value, 1, MaxBudget)
+	return inRange(name, &value, 1, maxBudget)
 }
 
 // inRange refuses a value outside [least, most]; null is open.
@@ -189,15 +189,15 @@ func checkSchedule(spec wire.Spec) error {
 		value       *int
 		least, most int
 	}{
-		{"schedule.initial_delay_seconds", spec.Schedule.InitialDelaySeconds, 0, MaxInitialDelay},
-		{"schedule.base_delay_seconds", spec.Schedule.BaseDelaySeconds, 1, MaxDelay},
-		{"schedule.max_delay_seconds", spec.Schedule.MaxDelaySeconds, 1, MaxDelay},
-		{"schedule.min_delay_seconds", spec.Schedule.MinDelaySeconds, 1, MaxDelay},
-		{"schedule.request_timeout_seconds", spec.Schedule.RequestTimeoutSeconds, 1, MaxRequestTimeout},
-		{"schedule.expected_p50_seconds", spec.Schedule.ExpectedP50Seconds, 1, MaxExpected},
-		{"schedule.expected_p90_seconds", spec.Schedule.ExpectedP90Seconds, 1, MaxExpected},
-		{"escalation.decision_window_seconds", spec.Escalation.DecisionWindowSeconds, MinDecisionWindow, MaxDecisionWindow},
-		{"escalation.max_extensions", spec.Escalation.MaxExtensions, 0, MaxExtensionsLimit},
+		{"schedule.initial_delay_seconds", spec.Schedule.InitialDelaySeconds, 0, maxInitialDelaySeconds},
+		{"schedule.base_delay_seconds", spec.Schedule.BaseDelaySeconds, 1, maxDelaySeconds},
+		{"schedule.max_delay_seconds", spec.Schedule.MaxDelaySeconds, 1, maxDelaySeconds},
+		{"schedule.min_delay_seconds", spec.Schedule.MinDelaySeconds, 1, maxDelaySeconds},
+		{"schedule.request_timeout_seconds", spec.Schedule.RequestTimeoutSeconds, 1, maxRequestTimeoutSeconds},
+		{"schedule.expected_p50_seconds", spec.Schedule.ExpectedP50Seconds, 1, maxExpectedSeconds},
+		{"schedule.expected_p90_seconds", spec.Schedule.ExpectedP90Seconds, 1, maxExpectedSeconds},
+		{"escalation.decision_window_seconds", spec.Escalation.DecisionWindowSeconds, minDecisionWindowSeconds, maxDecisionWindowSeconds},
+		{"escalation.max_extensions", spec.Escalation.MaxExtensions, 0, maxExtensions},
 	} {
 		if err := inRange(field.name, field.value, field.least, field.most); err != nil {
 			return err
@@ -220,7 +220,7 @@ func checkExpected(p50, p90 *int) error {
 
 func checkEscalation(spec wire.Spec) error {
 	if every := spec.Escalation.ReminderSeconds; every != nil && *every != 0 {
-		if err := inRange("escalation.reminder_seconds", every, MinDecisionWindow, MaxDecisionWindow); err != nil {
+		if err := inRange("escalation.reminder_seconds", every, minDecisionWindowSeconds, maxDecisionWindowSeconds); err != nil {
 			return err
 		}
 	}

@@ -54,7 +54,7 @@ func golden(t *testing.T, name, got string) {
 func TestBackoffNeverOverflows(t *testing.T) {
 	t.Parallel()
 	for _, completed := range []int{0, 17, 62, 63, 64, 65, 1_000_000, math.MaxInt} {
-		pace := wire.Pace{BaseDelaySeconds: operation.MaxDelay, MaxDelaySeconds: operation.MaxDelay}
+		pace := wire.Pace{BaseDelaySeconds: operation.MaxDelaySeconds, MaxDelaySeconds: operation.MaxDelaySeconds}
 		require.Equal(t, 24*time.Hour, operation.RawDelay(pace, completed), "completed %d", completed)
 		pace.BaseDelaySeconds = 1
 		if completed >= 17 {

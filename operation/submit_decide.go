@@ -93,8 +93,8 @@ func (o *Operation) badAttachment(d wire.Decision) string {
 	}
 	at, err := url.Parse(d.StatusURL)
 	switch {
-	case len(d.StatusURL) > MaxFetchURLBytes:
-		return fmt.Sprintf("status_url has %d bytes, at most %d are allowed", len(d.StatusURL), MaxFetchURLBytes)
+	case len(d.StatusURL) > MaxURLBytes:
+		return fmt.Sprintf("status_url has %d bytes, at most %d are allowed", len(d.StatusURL), MaxURLBytes)
 	case err != nil || at.Scheme != "https" && at.Scheme != "http" || at.Host == "":
 		return "status_url is not absolute, write https://host/path"
 	case at.User != nil:

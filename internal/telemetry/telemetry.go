@@ -12,14 +12,14 @@ import (
 
 // Names of the counters. A Prometheus exporter appends _total.
 const (
-	// Escalations counts openings by provider and reason.
-	Escalations = "jobwait_escalations"
-	// Proposals counts openings by provider.
-	Proposals = "jobwait_proposals"
-	// Outcomes counts decided waits by provider, status and reason.
-	Outcomes = "jobwait_outcomes"
-	// Submissions counts ended submissions by provider, status and reason.
-	Submissions = "jobwait_submissions"
+	// counterEscalations counts openings by provider and reason.
+	counterEscalations = "jobwait_escalations"
+	// counterProposals counts openings by provider.
+	counterProposals = "jobwait_proposals"
+	// counterOutcomes counts decided waits by provider, status and reason.
+	counterOutcomes = "jobwait_outcomes"
+	// counterSubmissions counts ended submissions by provider, status and reason.
+	counterSubmissions = "jobwait_submissions"
 )
 
 // NewInterceptor counts in a worker. Replays are not counted again.
@@ -63,14 +63,14 @@ func (c *countingWorkflow) ExecuteWorkflow(ctx workflow.Context, in *interceptor
 
 //go:noinline
 func countOutcome(ctx workflow.Context, outcome *wire.Outcome) {
-	count(ctx, Outcomes, map[string]string{
+	count(ctx, counterOutcomes, map[string]string{
 		"provider": outcome.Provider, "status": string(outcome.Status), "reason": string(outcome.Reason),
 	})
 }
 
 //go:noinline
 func countSubmission(ctx workflow.Context, outcome *wire.SubmitOutcome) {
-	count(ctx, Submissions, map[string]string{
+	count(ctx, counterSubmissions, map[string]string{
 		"provider": outcome.Provider, "status": string(outcome.Status), "reason": string(outcome.Reason),
 	})
 }
@@ -92,9 +92,9 @@ func countOpening(ctx workflow.Context, told wire.Notification) {
 	about := told.Briefing
 	switch {
 	case told.Kind == wire.NotifyEscalated && about.Escalation != nil:
-		count(ctx, Escalations, map[string]string{"provider": about.Provider, "reason": string(about.Escalation.Reason)})
+		count(ctx, counterEscalations, map[string]string{"provider": about.Provider, "reason": string(about.Escalation.Reason)})
 	case told.Kind == wire.NotifyProposed:
-		count(ctx, Proposals, map[string]string{"provider": about.Provider})
+		count(ctx, counterProposals, map[string]string{"provider": about.Provider})
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
-	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
@@ -193,10 +191,3 @@ func (p *Pager) Notify(context.Context, wire.Notification) error {
 
 // Page is the address of a wait's page.
 func (i *Inbox) Page(workflowID string) string { return i.URL + "/waits/" + url.PathEscape(workflowID) }
-
-// Dialer reaches the inbox under whatever name.
-func (i *Inbox) Dialer() *http.Transport {
-	return &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, network, strings.TrimPrefix(i.URL, "http://"))
-	}}
-}

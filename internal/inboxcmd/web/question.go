@@ -30,7 +30,7 @@ const (
 // longest is how many characters a field takes: as many as the wait does.
 func longest(field string) int {
 	if field == fieldStatusURL || field == fieldParams {
-		return operation.MaxFetchURLBytes
+		return operation.MaxURLBytes
 	}
 	return wire.MaxIDChars
 }
