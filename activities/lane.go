@@ -102,7 +102,7 @@ func (visit *laneVisit) ticket(now time.Time) lanes.Ticket {
 	}
 	ticket := lanes.Ticket{Slot: visit.local(now, *visit.held.Slot), Times: visit.held.Times}
 	if visit.held.NotBefore != nil {
-		ticket.NotBefore, ticket.Held = visit.local(now, *visit.held.NotBefore), lanes.Cause(visit.held.Cause)
+		ticket.NotBefore, ticket.Held = visit.local(now, *visit.held.NotBefore), visit.held.Cause
 	}
 	return ticket
 }
@@ -134,7 +134,7 @@ func (a *Activities) holdBack(ctx context.Context, ready cleared, visit *laneVis
 		held.Since = visit.server(now, visit.since).Truncate(time.Millisecond)
 	}
 	held.Times++
-	held.Cause, held.Slot, held.NotBefore = wire.HoldCause(verdict.Cause), &slot, nil
+	held.Cause, held.Slot, held.NotBefore = verdict.Cause, &slot, nil
 	if end := verdict.Ticket.NotBefore; !end.IsZero() {
 		held.NotBefore = new(visit.server(now, end))
 	}
@@ -149,13 +149,13 @@ func (a *Activities) holdBack(ctx context.Context, ready cleared, visit *laneVis
 }
 
 // causes are what people read, before the name of the origin.
-var causes = map[lanes.Cause]string{ //nolint:gochecknoglobals // a constant in all but the language
-	lanes.RateLimited: "a 429 of",
-	lanes.Unavailable: "a 503 of",
-	lanes.Probe:       "a first request after a long hold of",
-	lanes.Queue:       "those before it on the way to",
-	lanes.Rate:        "the rate for",
-	lanes.Concurrency: "the requests under way to",
+var causes = map[wire.HoldCause]string{ //nolint:gochecknoglobals // a constant in all but the language
+	wire.HoldRateLimited: "a 429 of",
+	wire.HoldUnavailable: "a 503 of",
+	wire.HoldProbe:       "a first request after a long hold of",
+	wire.HoldQueue:       "those before it on the way to",
+	wire.HoldRate:        "the rate for",
+	wire.HoldConcurrency: "the requests under way to",
 }
 
 func clockTime(at time.Time) string { return at.UTC().Format("15:04:05Z") }

@@ -1,6 +1,10 @@
 package lanes
 
-import "time"
+import (
+	"time"
+
+	"github.com/jobwait/jobwait/wire"
+)
 
 const (
 	// firstHold and longestHold bound what a 429 without Retry-After holds back.
@@ -19,7 +23,7 @@ type hold struct {
 	asked time.Time
 	// named says that it did; after a 429 without guidance, asked is ours.
 	named bool
-	cause Cause
+	cause wire.HoldCause
 	// learned is when the answer came that the hold is of.
 	learned time.Time
 	// strikes counts the 429 without guidance that followed each other.
@@ -101,9 +105,9 @@ func (l *Lane) throttled(now time.Time, a Answer) (held bool) {
 	if l.limits.MaxHold == 0 {
 		return false
 	}
-	asked, cause := a.RetryAfter, Unavailable
+	asked, cause := a.RetryAfter, wire.HoldUnavailable
 	if a.Kind == Limited {
-		cause = RateLimited
+		cause = wire.HoldRateLimited
 	}
 	if asked == 0 {
 		asked = l.unguided(a)

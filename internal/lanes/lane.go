@@ -6,7 +6,11 @@
 // and keeps requests away for as long as the provider wants to be left alone.
 package lanes
 
-import "time"
+import (
+	"time"
+
+	"github.com/jobwait/jobwait/wire"
+)
 
 // longestSleep is how long a request may wait where it is, in all; what takes longer comes back. A request that comes back
 // comes that much early, because who keeps its time may be that much late.
@@ -29,19 +33,6 @@ type Limits struct {
 	MaxHold time.Duration
 }
 
-// Cause is why a request does not go at once.
-type Cause string
-
-// The causes.
-const (
-	RateLimited Cause = "rate_limited"
-	Unavailable Cause = "unavailable"
-	Probe       Cause = "probe"
-	Queue       Cause = "queue"
-	Rate        Cause = "rate"
-	Concurrency Cause = "concurrency"
-)
-
 // Ticket is what a request that was held back brings along. The zero ticket is that of a request that comes for the first
 // time.
 type Ticket struct {
@@ -50,7 +41,7 @@ type Ticket struct {
 	// NotBefore is the end of the hold that it was held back by, which no lane shortens: who gets it early, as a process that
 	// was not there, knows of the hold by this alone. Zero: by none. Held is the cause of that hold.
 	NotBefore time.Time
-	Held      Cause
+	Held      wire.HoldCause
 	// Times is how often it was held back.
 	Times int
 }
@@ -84,7 +75,7 @@ type Verdict struct {
 	For time.Duration
 	// Ticket is what to ask with the next time.
 	Ticket Ticket
-	Cause  Cause
+	Cause  wire.HoldCause
 	// Until is when it may leave. With Refuse it is the time that the provider asked for or that the limits lead to, which is not
 	// before the request's By.
 	Until time.Time
@@ -168,15 +159,15 @@ func (l *Lane) forgetPhantoms(now time.Time) {
 	}
 }
 
-func (l *Lane) queueCause() Cause {
+func (l *Lane) queueCause() wire.HoldCause {
 	if l.limits.Rate > 0 {
-		return Rate
+		return wire.HoldRate
 	}
-	return Queue
+	return wire.HoldQueue
 }
 
 // queue gives a request the next slot from a time on.
-func (l *Lane) queue(now time.Time, r Request, from time.Time, cause Cause) Verdict {
+func (l *Lane) queue(now time.Time, r Request, from time.Time, cause wire.HoldCause) Verdict {
 	if r.tooLate(from) {
 		return Verdict{Do: Refuse, Cause: cause, Until: latest(from, l.hold.asked), Named: cause == l.hold.cause && l.hold.named}
 	}
@@ -185,7 +176,7 @@ func (l *Lane) queue(now time.Time, r Request, from time.Time, cause Cause) Verd
 	case !r.tooLate(slot):
 		l.tail = slot.Add(l.spacing(now))
 	case l.limits.Rate > 0:
-		return Verdict{Do: Refuse, Cause: Rate, Until: slot}
+		return Verdict{Do: Refuse, Cause: wire.HoldRate, Until: slot}
 	default: // rather before its turn than never: the provider's word is kept all the same
 		slot = latest(now, from, r.By.Add(-lastMoment))
 	}
@@ -209,7 +200,7 @@ func (l *Lane) atSlot(now time.Time, r Request) Verdict {
 	case l.free.Sub(now) > l.play():
 		return l.keepPace(now, r, l.free.Add(-l.play()))
 	case l.limits.Concurrent > 0 && l.underWay >= l.limits.Concurrent:
-		return l.again(now, r, now.Add(max(l.takes/2, 10*time.Millisecond)), Concurrency)
+		return l.again(now, r, now.Add(max(l.takes/2, 10*time.Millisecond)), wire.HoldConcurrency)
 	default:
 		return l.leave(now)
 	}
@@ -225,9 +216,9 @@ func (l *Lane) skips(now time.Time, t Ticket) bool {
 // behindProbe waits for what a probe is answered, unless that may come too late.
 func (l *Lane) behindProbe(now time.Time, r Request) Verdict {
 	if r.tooLate(l.hold.probe) {
-		return l.queue(now, r, now.Add(2*longestSleep), Probe)
+		return l.queue(now, r, now.Add(2*longestSleep), wire.HoldProbe)
 	}
-	return l.queue(now, r, l.hold.probe, Probe)
+	return l.queue(now, r, l.hold.probe, wire.HoldProbe)
 }
 
 // keepPace has a request whose slot has come wait until those before it are far enough ahead. Its slot stands, however often it
@@ -235,16 +226,16 @@ func (l *Lane) behindProbe(now time.Time, r Request) Verdict {
 func (l *Lane) keepPace(now time.Time, r Request, at time.Time) Verdict {
 	switch {
 	case r.tooLate(at):
-		return Verdict{Do: Refuse, Cause: Rate, Until: at}
+		return Verdict{Do: Refuse, Cause: wire.HoldRate, Until: at}
 	case r.Slept+at.Sub(now) <= longestSleep:
-		return Verdict{Do: Sleep, For: at.Sub(now), Ticket: r.Ticket, Cause: Rate, Until: at}
+		return Verdict{Do: Sleep, For: at.Sub(now), Ticket: r.Ticket, Cause: wire.HoldRate, Until: at}
 	}
 	r.Ticket.Times++
-	return Verdict{Do: Back, For: max(at.Sub(now)-longestSleep, leastBack), Ticket: r.Ticket, Cause: Rate, Until: at}
+	return Verdict{Do: Back, For: max(at.Sub(now)-longestSleep, leastBack), Ticket: r.Ticket, Cause: wire.HoldRate, Until: at}
 }
 
 // again has a request try once more soon, or come back if it has done that for long enough.
-func (l *Lane) again(now time.Time, r Request, at time.Time, cause Cause) Verdict {
+func (l *Lane) again(now time.Time, r Request, at time.Time, cause wire.HoldCause) Verdict {
 	if r.Slept+at.Sub(now) <= longestSleep && !r.tooLate(at) {
 		return Verdict{Do: Sleep, For: at.Sub(now), Ticket: r.Ticket, Cause: cause, Until: at}
 	}
@@ -252,7 +243,7 @@ func (l *Lane) again(now time.Time, r Request, at time.Time, cause Cause) Verdic
 }
 
 // comeBack sends a request away until its slot, or lets it wait where it is for the last second.
-func (l *Lane) comeBack(now time.Time, r Request, cause Cause) Verdict {
+func (l *Lane) comeBack(now time.Time, r Request, cause wire.HoldCause) Verdict {
 	slot := r.Ticket.Slot
 	left := slot.Sub(now)
 	if now.Before(r.Ticket.NotBefore) {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobwait/jobwait/internal/lanes"
+	"github.com/jobwait/jobwait/wire"
 )
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -46,8 +47,8 @@ func TestRetryAfterHoldsTheOthersBack(t *testing.T) {
 
 	first := lane.Ask(at(time.Second), lanes.Request{Wait: "b"})
 	require.Equal(t, lanes.Verdict{
-		Do: lanes.Back, For: until.Sub(at(2 * time.Second)), Cause: lanes.RateLimited, Until: until,
-		Ticket: lanes.Ticket{Slot: until, NotBefore: until, Held: lanes.RateLimited, Times: 1},
+		Do: lanes.Back, For: until.Sub(at(2 * time.Second)), Cause: wire.HoldRateLimited, Until: until,
+		Ticket: lanes.Ticket{Slot: until, NotBefore: until, Held: wire.HoldRateLimited, Times: 1},
 	}, first)
 	second := lane.Ask(at(2*time.Second), lanes.Request{Wait: "c"})
 	require.Equal(t, until.Add(time.Second/4), second.Ticket.Slot)
@@ -131,7 +132,7 @@ func TestWhoHeededTheAnswerIsNotDelayedTwice(t *testing.T) {
 	require.Equal(t, lanes.Go, lane.Ask(over, lanes.Request{Wait: "a"}).Do)
 	behind := lane.Ask(over, lanes.Request{Wait: "z"})
 	require.Equal(t, lanes.Back, behind.Do)
-	require.Equal(t, lanes.Queue, behind.Cause)
+	require.Equal(t, wire.HoldQueue, behind.Cause)
 }
 
 // R19: a hold that ends at the deadline or later leaves nothing to wait for.
@@ -140,7 +141,7 @@ func TestAHoldPastTheDeadlineIsRefused(t *testing.T) {
 	lane := holding()
 	told(lane, start, limited(time.Hour))
 	cap, asked := at(100*time.Millisecond+10*time.Minute), at(100*time.Millisecond+time.Hour)
-	require.Equal(t, lanes.Verdict{Do: lanes.Refuse, Cause: lanes.RateLimited, Until: asked, Named: true},
+	require.Equal(t, lanes.Verdict{Do: lanes.Refuse, Cause: wire.HoldRateLimited, Until: asked, Named: true},
 		lane.Ask(at(time.Second), lanes.Request{By: cap}))
 	require.Equal(t, lanes.Back, lane.Ask(at(time.Second), lanes.Request{By: cap.Add(time.Millisecond)}).Do)
 }
@@ -150,7 +151,7 @@ func TestAHoldThatNobodyAskedForIsNotNamed(t *testing.T) {
 	t.Parallel()
 	lane := holding()
 	told(lane, start, limited(0))
-	require.Equal(t, lanes.Verdict{Do: lanes.Refuse, Cause: lanes.RateLimited, Until: at(5100 * time.Millisecond)},
+	require.Equal(t, lanes.Verdict{Do: lanes.Refuse, Cause: wire.HoldRateLimited, Until: at(5100 * time.Millisecond)},
 		lane.Ask(at(time.Second), lanes.Request{By: at(4 * time.Second)}))
 }
 
@@ -178,10 +179,10 @@ func TestOneProbeAfterACappedHold(t *testing.T) {
 	verdict := lane.Ask(over, lanes.Request{Wait: "b", Ticket: ticket})
 	require.Equal(t, lanes.Verdict{Do: lanes.Go, Probe: true}, verdict)
 	behind := lane.Ask(over.Add(time.Second), lanes.Request{Wait: "c"})
-	require.Equal(t, lanes.Probe, behind.Cause)
+	require.Equal(t, wire.HoldProbe, behind.Cause)
 
 	require.True(t, lane.Done(over.Add(2*time.Second), lanes.Answer{Kind: lanes.Limited, RetryAfter: time.Hour, Went: over, Probe: true}))
-	require.Equal(t, lanes.RateLimited, lane.Ask(over.Add(3*time.Second), lanes.Request{Wait: "d"}).Cause)
+	require.Equal(t, wire.HoldRateLimited, lane.Ask(over.Add(3*time.Second), lanes.Request{Wait: "d"}).Cause)
 
 	again := over.Add(10*time.Minute + 3*time.Second)
 	require.True(t, lane.Ask(again, lanes.Request{Wait: "e", Exempt: true}).Probe)
@@ -199,10 +200,10 @@ func TestRateSpacesEvenly(t *testing.T) {
 	require.Equal(t, lanes.Sleep, lane.Ask(start, lanes.Request{}).Do)
 	fourth := lane.Ask(start, lanes.Request{})
 	require.Equal(t, lanes.Verdict{
-		Do: lanes.Back, For: time.Second / 2, Cause: lanes.Rate, Until: at(1500 * time.Millisecond),
+		Do: lanes.Back, For: time.Second / 2, Cause: wire.HoldRate, Until: at(1500 * time.Millisecond),
 		Ticket: lanes.Ticket{Slot: at(1500 * time.Millisecond), Times: 1},
 	}, fourth)
-	require.Equal(t, lanes.Verdict{Do: lanes.Refuse, Cause: lanes.Rate, Until: at(2 * time.Second)},
+	require.Equal(t, lanes.Verdict{Do: lanes.Refuse, Cause: wire.HoldRate, Until: at(2 * time.Second)},
 		lane.Ask(start, lanes.Request{By: at(2 * time.Second)}))
 }
 
@@ -213,7 +214,7 @@ func TestConcurrencyIsBounded(t *testing.T) {
 	require.Equal(t, lanes.Go, lane.Ask(start, lanes.Request{}).Do)
 	third := lane.Ask(start, lanes.Request{})
 	require.Equal(t, lanes.Sleep, third.Do)
-	require.Equal(t, lanes.Concurrency, third.Cause)
+	require.Equal(t, wire.HoldConcurrency, third.Cause)
 	require.Equal(t, lanes.Back, lane.Ask(at(time.Second), lanes.Request{Ticket: third.Ticket, Slept: time.Second}).Do)
 	lane.Done(at(time.Second), lanes.Answer{Kind: lanes.Answered, Went: start})
 	require.Equal(t, lanes.Go, lane.Ask(at(time.Second), lanes.Request{Ticket: third.Ticket}).Do)
@@ -259,7 +260,7 @@ func TestATicketComesTooEarlyToAnotherProcess(t *testing.T) {
 	require.Greater(t, ticket.Slot.Sub(over), 5*time.Second)
 	early := there.Ask(over.Add(-7*time.Second), lanes.Request{Ticket: ticket})
 	require.Equal(t, lanes.Back, early.Do)
-	require.Equal(t, lanes.RateLimited, early.Cause)
+	require.Equal(t, wire.HoldRateLimited, early.Cause)
 	require.Equal(t, ticket.Slot, early.Ticket.Slot)
 	require.Equal(t, lanes.Back, there.Ask(over.Add(-time.Millisecond), lanes.Request{Ticket: early.Ticket}).Do)
 	require.Equal(t, lanes.Go, there.Ask(over, lanes.Request{Ticket: early.Ticket}).Do)
