@@ -220,19 +220,19 @@ func (r *Receiver) refuseUnread(w http.ResponseWriter, name string, err error) {
 func (r *Receiver) pass(request *http.Request, at *endpoint, body []byte) bool {
 	room, ignored := true, true
 	for _, table := range at.tables {
-		called, err := table.Read(request.Header, body, request.PathValue("job"))
+		reading, err := table.Read(request.Header, body, request.PathValue("job"))
 		switch {
 		case err != nil:
 			ignored = false
 			r.say(request.Context(), slog.LevelWarn, at.Name, "a signed callback cannot be read as its table says", "provider", table.provider, "cause", err)
 			r.count(at.Name, "unreadable")
-		case called.Ignored:
-		case called.Account != "" && at.Account != "" && called.Account != at.Account:
+		case reading.Ignored:
+		case reading.Account != "" && at.Account != "" && reading.Account != at.Account:
 			ignored = false
 			r.count(at.Name, "other_account")
 		default:
 			ignored = false
-			room = r.nudge(request.Header, at, table.provider, called, body) && room
+			room = r.nudge(request.Header, at, table.provider, reading, body) && room
 		}
 	}
 	if ignored {
@@ -242,12 +242,12 @@ func (r *Receiver) pass(request *http.Request, at *endpoint, body []byte) bool {
 }
 
 // nudge passes one webhook on, unless it was passed on before.
-func (r *Receiver) nudge(header http.Header, at *endpoint, provider string, called statetables.Called, body []byte) bool {
+func (r *Receiver) nudge(header http.Header, at *endpoint, provider string, reading statetables.CallbackReading, body []byte) bool {
 	account := at.Account
 	if account == "" {
-		account = called.Account
+		account = reading.Account
 	}
-	id := wire.WorkflowID(provider, account, called.JobID)
+	id := wire.WorkflowID(provider, account, reading.JobID)
 	if len(id) > wire.MaxWorkflowIDBytes {
 		r.count(at.Name, "unreadable")
 		return true

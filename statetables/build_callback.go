@@ -134,9 +134,9 @@ func (b *builder) runCallbackExamples() {
 func (b *builder) runCallbackExample(path string, example CallbackExampleDoc) {
 	body, err := bodyOf(example.Body)
 	if err == nil {
-		var got Called
+		var got CallbackReading
 		got, err = b.table.callback.Read(headersOf(example.Headers), body, example.Path)
-		want := Called{JobID: example.Want.JobID, Account: example.Want.Account, Ignored: example.Want.Ignored}
+		want := CallbackReading(example.Want)
 		if err == nil && got != want {
 			b.fail(path, "callback: example %q reads otherwise: job_id %q, account %q, ignored %t", example.Name, got.JobID, got.Account, got.Ignored)
 		}

@@ -62,61 +62,61 @@ type Signature struct {
 	ToleranceSeconds int
 }
 
-// Called is what a webhook is about.
-type Called struct {
-	// JobID is the provider's id of the job.
+// CallbackReading is what a webhook says: which job it is about, and nothing of that job's state.
+type CallbackReading struct {
+	// JobID is the provider's id of the job; empty if Ignored.
 	JobID string
-	// Account is what the webhook says of the account; empty where the table reads none.
+	// Account is the account that the webhook names; empty where the table reads none.
 	Account string
-	// Ignored says that it is about nothing that a wait would wait for.
+	// Ignored reports that the webhook is about something that no wait waits for.
 	Ignored bool
 }
 
-// Callback is how the provider's webhooks are received; false where the table says nothing of them.
+// Callback returns how the provider's webhooks are checked and read. It reports false if the table has no callback section.
 func (t *Table) Callback() (*Callback, bool) { return t.callback, t.callback != nil }
 
-// Signature says how the webhook is signed.
+// Signature returns how the webhook is signed.
 func (c *Callback) Signature() Signature { return c.signature }
 
-// ReadsAccount says whether webhooks name the account.
+// ReadsAccount reports whether webhooks name the account.
 func (c *Callback) ReadsAccount() bool { return c.account != nil }
 
-// Read finds out which job a webhook is about. Path is what stands in its URL behind the name of the endpoint. Nothing else of
-// the body is looked at. The webhook must have been verified. Errors hold nothing of it.
-func (c *Callback) Read(header map[string][]string, body []byte, path string) (Called, error) {
+// Read returns which job a webhook is about. path is the part of its URL after the name of the endpoint. The caller must have
+// verified the webhook's signature. Errors contain nothing of what the webhook says.
+func (c *Callback) Read(header map[string][]string, body []byte, path string) (CallbackReading, error) {
 	parsed, malformed := parseBody(Response{Header: header, Body: body})
 	if malformed != "" {
-		return Called{}, fmt.Errorf("the body is malformed: %s", malformed)
+		return CallbackReading{}, fmt.Errorf("the body is malformed: %s", malformed)
 	}
 	in := &input{body: parsed, header: header}
 	if c.when != nil {
 		switch holds, err := c.when.holds(in); {
 		case err != nil:
-			return Called{}, fmt.Errorf("when: %w", err)
+			return CallbackReading{}, fmt.Errorf("when: %w", err)
 		case !holds:
-			return Called{Ignored: true}, nil
+			return CallbackReading{Ignored: true}, nil
 		}
 	}
 	return c.read(in, path)
 }
 
-func (c *Callback) read(in *input, path string) (Called, error) {
-	called := Called{JobID: path}
+func (c *Callback) read(in *input, path string) (CallbackReading, error) {
+	reading := CallbackReading{JobID: path}
 	var err error
 	if !c.byPath {
-		if called.JobID, err = textRead(c.jobID, in); err != nil {
-			return Called{}, fmt.Errorf("job_id: %w", err)
+		if reading.JobID, err = textRead(c.jobID, in); err != nil {
+			return CallbackReading{}, fmt.Errorf("job_id: %w", err)
 		}
 	}
 	if c.account != nil {
-		if called.Account, err = textRead(c.account, in); err != nil {
-			return Called{}, fmt.Errorf("account: %w", err)
+		if reading.Account, err = textRead(c.account, in); err != nil {
+			return CallbackReading{}, fmt.Errorf("account: %w", err)
 		}
 	}
-	if called.JobID == "" || utf8.RuneCountInString(called.JobID) > wire.MaxIDChars {
-		return Called{}, fmt.Errorf("job_id: absent, or more than %d characters", wire.MaxIDChars)
+	if reading.JobID == "" || utf8.RuneCountInString(reading.JobID) > wire.MaxIDChars {
+		return CallbackReading{}, fmt.Errorf("job_id: absent, or more than %d characters", wire.MaxIDChars)
 	}
-	return called, nil
+	return reading, nil
 }
 
 // textRead is an id that stands in a webhook, never an empty or an endless one.
