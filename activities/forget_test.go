@@ -1,7 +1,9 @@
 package activities
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -38,7 +40,7 @@ func TestSecretIsForgottenInJSONEscapes(t *testing.T) {
 	require.NoError(t, err)
 	ready := cleared{secret: value, request: statetables.Request{Auth: statetables.Auth{Header: "X-Key"}}.Authorize(secret)}
 	for _, form := range []string{
-		`mark\/Er7+<😀>`, `mark/Er7+\u003c😀\u003E`, `\u006dark\/Er7\u002B<\ud83d\uDE00>`,
+		`mark\/Er7+<😀>`, `mark/Er7+\u003c😀\u003E`, `\u006dark\/Er7\u002B<\ud83d\uDE00>`, `mark/Er7+<😀>`,
 	} {
 		got := &response{Response: statetables.Response{Body: []byte(`{"message":"` + form + ` is not authorised\n"}`)}}
 		got.forget(ready)
@@ -69,4 +71,44 @@ func TestShortSecretIsLeftAlone(t *testing.T) {
 		got.forget(cleared{secret: secret})
 		require.JSONEq(t, running, string(got.Body))
 	}
+}
+
+// R50: the end of a body, and escapes that are none, are no reason to miss a secret or to give up.
+func TestSecretIsForgottenBesideBrokenEscapes(t *testing.T) {
+	t.Parallel()
+	const secret = "marker/1"
+	value, err := NewSecret(secret)
+	require.NoError(t, err)
+	for give, want := range map[string]string{
+		`marker\/1`:                 `[redacted]`,
+		`marker\/`:                  `marker\/`,
+		`\\\u006darker\/1\`:         `\\[redacted]\`,
+		`\ud83dmarker\/1\ud83d`:     `\ud83d[redacted]\ud83d`,
+		`\u00zzmarker\/1\u`:         `\u00zz[redacted]\u`,
+		`\u006`:                     `\u006`,
+		`marker\/1marker\/1 mar\n`:  `[redacted][redacted] mar\n`,
+		`\\u006darker\/1 marker\/1`: `\\u006darker\/1 [redacted]`,
+	} {
+		got := &response{Response: statetables.Response{Body: []byte(give)}}
+		got.forget(cleared{secret: value, request: statetables.Request{Auth: statetables.Auth{Header: "X-Key"}}.Authorize(secret)})
+		require.Equal(t, want, string(got.Body), give)
+	}
+}
+
+// R50: the longest token and the largest answer that nearly repeats it take no longer than others. A request that has left is
+// waited for for some seconds only, and its answer must not be lost over this.
+func TestLongSecretIsForgottenInTime(t *testing.T) {
+	t.Parallel()
+	secret := strings.Repeat("a", maxSecretBytes-1) + "/"
+	value, err := NewSecret(secret)
+	require.NoError(t, err)
+	ready := cleared{secret: value, request: statetables.Request{Auth: statetables.Auth{Header: "X-Key"}}.Authorize(secret)}
+	escaped := secret[:maxSecretBytes-1] + `\/`
+	got := &response{Response: statetables.Response{
+		Body: []byte(strings.Repeat("a", statetables.MaxBodyBytes-len(escaped)-1) + " " + escaped),
+	}}
+	began := time.Now()
+	got.forget(ready)
+	require.Less(t, time.Since(began), 5*time.Second) // some milliseconds on an idle machine
+	require.True(t, strings.HasSuffix(string(got.Body), "a [redacted]"))
 }

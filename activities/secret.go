@@ -2,11 +2,15 @@ package activities
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 )
 
 const redacted = "[redacted]"
+
+// maxSecretBytes is more than any server takes in a header.
+const maxSecretBytes = 64 << 10
 
 // Secret is the value of a credential. It prints as [redacted] wherever a value prints itself; only the code that builds
 // a request reveals it.
@@ -15,11 +19,14 @@ type Secret struct {
 	reveal func() string
 }
 
-// NewSecret checks the value and wraps it. An empty value and one with a control character (a line break above all,
-// which would end a header) are refused; the error does not repeat the value.
+// NewSecret checks the value and wraps it. An empty value, one of more than 64 KiB, and one with a control character (a line
+// break above all, which would end a header) are refused; the error does not repeat the value.
 func NewSecret(value string) (Secret, error) {
 	if value == "" {
 		return Secret{}, errors.New("the value is empty")
+	}
+	if len(value) > maxSecretBytes {
+		return Secret{}, fmt.Errorf("the value has %d bytes, at most %d are allowed", len(value), maxSecretBytes)
 	}
 	if strings.ContainsFunc(value, isControl) {
 		return Secret{}, errors.New("the value holds a line break or another control character")

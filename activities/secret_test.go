@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,6 +50,8 @@ func TestNewSecretRefuses(t *testing.T) {
 		marker + "\r\n":   "line break",
 		marker + "\nX: 1": "line break",
 		marker + "\x00":   "control character",
+
+		strings.Repeat(marker, maxSecretBytes): "bytes, at most 65536 are allowed",
 	} {
 		_, err := NewSecret(value)
 		require.ErrorContains(t, err, want)
