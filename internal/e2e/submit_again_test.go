@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/jobwait/jobwait"
@@ -195,4 +198,47 @@ func TestPredecessorThatWasTerminated(t *testing.T) {
 	require.Equal(t, wire.StatusSucceeded, outcome.Status)
 	require.Equal(t, wire.StatusUnresolved, outcome.Predecessor.Status)
 	require.Len(t, s.provider.Submissions(), 1)
+}
+
+// R31, R57: a successor that is reset asks a person, and does not ask again for a predecessor that the server may have forgotten since.
+func TestSuccessorIsReset(t *testing.T) {
+	t.Parallel()
+	first := newSubmitting(t, bed.ProviderPlain, waittest.SubmitScript{
+		Job: heldJob(), NoKeys: true, Steps: []waittest.SubmitStep{{NoJob: true, Answer: waittest.Step{Status: 422}}, {}},
+	})
+	first.spec.Wait.Schedule.RequestTimeoutSeconds = new(120) // the job's first look is held
+	first.crew.start()
+	run, err := jobwait.StartSubmit(first.ctx, first.bed.Client, first.spec, jobwait.StartOptions{TaskQueue: first.queue})
+	require.NoError(t, err)
+	require.NoError(t, run.Get(first.ctx, nil))
+	s := first.again()
+	job := s.waitedFor()
+	s.followsStarted()
+	s.forgotten(run)
+
+	reset, err := s.bed.Reset(s.ctx, s.run, s.taskBefore(scheduled(wire.ActivityPrepareSubmission)))
+	require.NoError(t, err)
+	s.run = reset
+	open := s.escalated()
+	require.Equal(t, wire.ReasonHistoryReset, open.Reason)
+	require.Contains(t, open.Message, "\nin place of: "+first.spec.SubmissionID+", decided by ana@example.com: the disk has room again\n")
+	s.attach(open, job)
+	s.released(job)
+	outcome := s.outcome()
+	require.Equal(t, wire.StatusSucceeded, outcome.Status)
+	require.Equal(t, &wire.Replaced{Predecessor: *s.spec.Predecessor}, outcome.Predecessor)
+	require.Len(t, s.provider.Submissions(), 1)
+}
+
+// forgotten has the server forget a run that has ended, as a namespace's retention does.
+func (s *submitting) forgotten(run client.WorkflowRun) {
+	s.Helper()
+	_, err := s.bed.Client.WorkflowService().DeleteWorkflowExecution(s.ctx, &workflowservice.DeleteWorkflowExecutionRequest{
+		Namespace: s.bed.Namespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: run.GetID(), RunId: run.GetRunID()},
+	})
+	require.NoError(s, err)
+	require.NoError(s, eventually(s.ctx, func() bool {
+		_, err := s.bed.Client.DescribeWorkflow(s.ctx, run.GetID(), run.GetRunID())
+		return err != nil
+	}))
 }
