@@ -7,19 +7,19 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// Await waits for an external job from inside a workflow. The wait is a child workflow that owns the job by its id and
-// goes on when the parent ends, so that a second parent cannot ask the provider about the same job beside it.
+// Await waits for an external job from inside a workflow. The wait is a child workflow whose id is derived from the job, so
+// that a job has one wait at a time. It continues if the parent ends first.
 //
 // The child runs on the parent's task queue, or on the one that workflow.WithWorkflowTaskQueue has put on ctx:
 //
 //	outcome, err := jobwait.Await(workflow.WithWorkflowTaskQueue(ctx, "jobwait"), spec)
 //
-// Cancelling ctx tells the child to stop waiting, which leaves the job itself alone, and gives its outcome: unresolved,
-// unless a request in flight brought the job's end.
+// Cancelling ctx tells the child to stop waiting and leaves the job itself alone. Await then returns the child's outcome, which
+// is unresolved unless a request in flight brought the end of the job.
 //
-// However the wait was decided, Await returns an outcome and no error; look at its Status. The errors are an
-// *AlreadyOwnedError, of which a workflow learns no more than the workflow id, a *temporal.ApplicationError of type
-// wire.ErrorInvalidSpec for a spec that cannot be run, and what else can happen to a child workflow.
+// A wait that ends without success is not an error: check the Status of the outcome. The error is an *AlreadyOwnedError (with
+// only the workflow id set), a *temporal.ApplicationError of type wire.ErrorInvalidSpec for a spec that cannot be run, or
+// another failure of a child workflow.
 func Await(ctx workflow.Context, spec wire.Spec) (wire.Outcome, error) {
 	wait, outcome := waiting(spec), wire.Outcome{}
 	taken, err := wait.child(ctx, spec, &outcome)

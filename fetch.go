@@ -13,8 +13,9 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// NewFetchSpec is the beginning of a fetch of one of the results of a wait that succeeded: the job and the reference are
-// filled in, destination, key, bounds and deadline are the caller's. The error names the results that there are.
+// NewFetchSpec returns a spec for fetching the named result of a wait that succeeded. The job and the URL of the result are
+// filled in; Destination, Key, MaxBytes and DeadlineAt are left to the caller. If the outcome has no such result, the error
+// lists the names that it has.
 func NewFetchSpec(waited wire.Spec, outcome wire.Outcome, resultName string) (wire.FetchSpec, error) {
 	reference, ok := outcome.Result[resultName]
 	if !ok {
@@ -27,8 +28,8 @@ func NewFetchSpec(waited wire.Spec, outcome wire.Outcome, resultName string) (wi
 	}, nil
 }
 
-// NewSubmittedFetchSpec is NewFetchSpec for the result of a submission. Params that the table read from the answer to it are in no
-// outcome: one that has no default is the caller's to add.
+// NewSubmittedFetchSpec is NewFetchSpec for the result of a submission. An outcome does not contain the params that the table
+// reads from the answer to the submission; the caller must add those that have no default.
 func NewSubmittedFetchSpec(submitted wire.SubmitSpec, outcome wire.SubmitOutcome, resultName string) (wire.FetchSpec, error) {
 	return NewFetchSpec(wire.Spec{
 		OperationID: submitted.SubmissionID, Provider: submitted.Provider, Account: submitted.Account, ProviderJobID: outcome.ProviderJobID,
@@ -36,12 +37,12 @@ func NewSubmittedFetchSpec(submitted wire.SubmitSpec, outcome wire.SubmitOutcome
 	}, wire.Outcome{Result: outcome.Result}, resultName)
 }
 
-// Fetch carries a result to a destination of the worker, from inside a workflow. It runs as a child workflow on the parent's
+// Fetch copies a result to a destination of the worker, from inside a workflow. It runs as a child workflow on the parent's
 // task queue, or on the one that workflow.WithWorkflowTaskQueue has put on ctx, and ends when the parent ends.
 //
-// However the fetch ended, it returns an outcome and no error; look at its Status. The errors are an *AlreadyFetchedError,
-// a *temporal.ApplicationError of type wire.ErrorInvalidSpec for a spec that cannot be run, a *temporal.CanceledError, and
-// what else can happen to a child workflow.
+// A fetch that fails is not an error: check the Status of the outcome. The error is an *AlreadyFetchedError, a
+// *temporal.ApplicationError of type wire.ErrorInvalidSpec for a spec that cannot be run, a *temporal.CanceledError, or
+// another failure of a child workflow.
 func Fetch(ctx workflow.Context, spec wire.FetchSpec) (wire.FetchOutcome, error) {
 	fetch, outcome := fetching(spec), wire.FetchOutcome{}
 	taken, err := fetch.child(ctx, spec, &outcome)
@@ -51,8 +52,8 @@ func Fetch(ctx workflow.Context, spec wire.FetchSpec) (wire.FetchOutcome, error)
 	return outcome, err
 }
 
-// StartFetch starts a fetch and does not wait for its end; run.Get gives the wire.FetchOutcome. A result that is being
-// fetched gives an *AlreadyFetchedError.
+// StartFetch starts a fetch without waiting for it to end; run.Get returns the wire.FetchOutcome. If the result is being fetched
+// already, the error is an *AlreadyFetchedError.
 func StartFetch(ctx context.Context, c client.Client, spec wire.FetchSpec, options StartOptions) (client.WorkflowRun, error) {
 	fetch := fetching(spec)
 	run, err := fetch.start(ctx, c, options, spec)
@@ -72,10 +73,10 @@ func fetching(spec wire.FetchSpec) execution {
 	}
 }
 
-// AlreadyFetchedError says that the result is being fetched by another execution.
+// AlreadyFetchedError reports that the result is being fetched by another execution.
 type AlreadyFetchedError struct {
 	WorkflowID string
-	// RunID is empty where a workflow asked, which learns no more than the workflow id.
+	// RunID is empty if the caller is a workflow: the server tells workflows only the workflow id.
 	RunID string
 }
 

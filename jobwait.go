@@ -24,26 +24,26 @@ import (
 	"github.com/jobwait/jobwait/workflows"
 )
 
-// Options say what the waits of a worker know and reach. Only Tables is required.
+// Options configure what a worker knows and may reach. Only Tables is required.
 type Options = activities.Options
 
-// DefaultStopTimeout is how long a worker that sets no WorkerStopTimeout of its own lets a request in flight finish when
-// it stops. It covers specs with a request_timeout_seconds of up to 40; a request that is cut off counts as sent and as a
-// transport failure.
+// DefaultStopTimeout is the WorkerStopTimeout of a worker that sets none: how long it lets requests in flight finish when it
+// stops. It covers specs with a request_timeout_seconds of up to 40. A request that is cut off counts as sent and as a transport
+// failure.
 const DefaultStopTimeout = 45 * time.Second
 
-// NewPlugin makes a plugin that registers the workflows, their activities and the Nexus service wire.NexusService in a worker:
+// NewPlugin returns a plugin that registers the workflows, their activities and the Nexus service wire.NexusService in a worker:
 //
 //	worker.New(c, "my-queue", worker.Options{Plugins: []worker.Plugin{plugin}})
 //
-// The worker may have workflows, activities and plugins of its own besides. Given to a client's options instead, the
-// plugin applies to every worker of that client; given to a replayer's options, it registers the workflows there.
+// The worker may have other workflows, activities and plugins as well. In the options of a client, the plugin applies to every
+// worker of that client; in the options of a replayer, it registers the workflows there.
 //
-// It counts status requests by answer, escalations by reason and outcomes by status on the client's MetricsHandler, and
-// sets WorkerStopTimeout to DefaultStopTimeout where the worker leaves it 0. Search attributes are the operator's: waits
-// use them where they are registered.
+// The plugin counts status requests by answer, escalations by reason and outcomes by status on the client's MetricsHandler, and
+// sets WorkerStopTimeout to DefaultStopTimeout if the worker leaves it at 0. It does not register search attributes; waits use
+// them if they are registered.
 //
-// The error names the option that cannot be used.
+// The error names the first option that cannot be used.
 func NewPlugin(options Options) (*temporal.SimplePlugin, error) {
 	acts, err := activities.New(options)
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// StartOptions say how a wait is started. The zero value suits the stock worker.
+// StartOptions are the options of Start, StartSubmit and StartFetch. The zero value suits the stock worker.
 type StartOptions struct {
-	// TaskQueue is the worker's. Empty: wire.DefaultTaskQueue.
+	// TaskQueue is the worker's task queue. Empty means wire.DefaultTaskQueue.
 	TaskQueue string
-	// DataConverter is the client's own, where it has one: Start reads the owner's spec by it for an AlreadyOwnedError, and nothing
-	// else. StartSubmit and StartFetch ignore it. Nil: the SDK's default.
+	// DataConverter is the data converter of the client. Start uses it only to read the owner's spec for an AlreadyOwnedError;
+	// StartSubmit and StartFetch ignore it. Nil means the SDK's default.
 	DataConverter converter.DataConverter
 }
 
@@ -29,11 +29,11 @@ func (o StartOptions) queue() string {
 	return o.TaskQueue
 }
 
-// Start starts the wait for a job and does not wait for its end; run.Get gives the wire.Outcome.
+// Start starts the wait for a job and returns without waiting for its end; run.Get returns the wire.Outcome.
 //
-// It checks nothing of the spec: what cannot be run fails the workflow with an application error of type
-// wire.ErrorInvalidSpec. A job that has an owner gives an *AlreadyOwnedError; there is no moment between looking and
-// starting in which two callers could both become the owner.
+// The worker validates the spec: one that cannot be run fails the workflow with an application error of type
+// wire.ErrorInvalidSpec. If the job has an owner already, the error is an *AlreadyOwnedError. The server decides this
+// atomically, so two callers never both become the owner.
 func Start(ctx context.Context, c client.Client, spec wire.Spec, options StartOptions) (client.WorkflowRun, error) {
 	run, err := waiting(spec).start(ctx, c, options, spec)
 	if runID, taken := takenBy(err); taken {
@@ -42,7 +42,7 @@ func Start(ctx context.Context, c client.Client, spec wire.Spec, options StartOp
 	return run, err
 }
 
-// FingerprintMatch says how the request fingerprint of a spec compares with the owner's.
+// FingerprintMatch is the result of comparing the request fingerprint of a spec with that of the job's owner.
 type FingerprintMatch string
 
 // How two fingerprints compare.
@@ -52,15 +52,14 @@ const (
 	FingerprintUnknown   FingerprintMatch = "unknown" // one of the two has none, or the owner's spec cannot be read
 )
 
-// AlreadyOwnedError says that another wait owns the job, or that the job was waited for and has a decided end.
+// AlreadyOwnedError reports that another wait owns the job, or that an earlier wait for it has ended with an outcome.
 type AlreadyOwnedError struct {
-	// WorkflowID is the job's. RunID is the latest run of its owner.
+	// WorkflowID is the workflow id of the job's wait. RunID is the latest run of its owner.
 	WorkflowID string
 	RunID      string
-	// OperationID is the owner's; empty where its spec cannot be read.
+	// OperationID is the owner's operation id; empty if its spec cannot be read.
 	OperationID string
-	// Closed says that the owner's wait has ended. Waiting again takes a person's word: set Reopens in the spec, with this
-	// RunID.
+	// Closed reports whether the owner's wait has ended. To wait again, a person must say so: set Spec.Reopens with this RunID.
 	Closed bool
 	// Fingerprint says whether the owner waits for the same submission.
 	Fingerprint FingerprintMatch

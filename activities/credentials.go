@@ -12,7 +12,7 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// ErrUnknownCredential says that a source has no entry of the wanted name.
+// ErrUnknownCredential reports that a source has no entry of the wanted name.
 var ErrUnknownCredential = errors.New("unknown credential")
 
 // CredentialSource resolves the names that specs give in credential_ref. It is asked afresh for every request (R50), so

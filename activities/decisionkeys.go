@@ -16,7 +16,7 @@ import (
 // DecisionKeySource says which public keys are trusted to sign decisions. It is asked when a wait begins and whenever a
 // question to people is opened, so that a rotation needs no restart. Its errors stand in history and in logs.
 type DecisionKeySource interface {
-	// DecisionKeys are the keys that are trusted now: 1 to wire.MaxDecisionKeys, each of another id.
+	// DecisionKeys returns the keys that are trusted now: 1 to wire.MaxDecisionKeys, each of another id.
 	DecisionKeys(ctx context.Context) ([]wire.DecisionKey, error)
 }
 

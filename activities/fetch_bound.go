@@ -17,12 +17,12 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// ErrNoOutcome says that there is no wait or submission of that workflow id which has ended with an outcome, or no longer.
+// ErrNoOutcome reports that there is no wait or submission of that workflow id which has ended with an outcome, or no longer.
 var ErrNoOutcome = errors.New("no outcome")
 
 // Outcomes tells how waits and submissions ended.
 type Outcomes interface {
-	// Outcome is that of the latest wait, or submission, of a workflow id; of a submission it has the job and its result. It wraps
+	// Outcome returns that of the latest wait, or submission, of a workflow id; of a submission it has the job and its result. It wraps
 	// ErrNoOutcome where there is none.
 	Outcome(ctx context.Context, workflowID string) (wire.Outcome, error)
 }

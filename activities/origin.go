@@ -58,7 +58,7 @@ func (o origin) among(listed []string) bool {
 	return slices.ContainsFunc(listed, func(text string) bool { one, err := parseOrigin(text); return err == nil && one == o })
 }
 
-// String is the origin as a URL, without a port that goes without saying.
+// String returns the origin as a URL, without a port that goes without saying.
 func (o origin) String() string {
 	host := o.host
 	if o.scheme == "https" && o.port == "443" || o.scheme == "http" && o.port == "80" {

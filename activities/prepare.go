@@ -14,7 +14,7 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// Prepare is the first recorded step of a wait: it validates the spec and takes the snapshot that the wait runs by (R28).
+// Prepare returns the first recorded step of a wait: it validates the spec and takes the snapshot that the wait runs by (R28).
 // It sends nothing to the provider, so it may be repeated. What cannot be run is a non-retryable application error of
 // type wire.ErrorInvalidSpec, with one line that names the value, the rule and the way out; any other error is the
 // worker's or the server's trouble and may pass.

@@ -104,7 +104,7 @@ type Mail struct {
 	Helo string
 }
 
-// Kinds are all kinds of notifications.
+// Kinds returns all kinds of notifications.
 func Kinds() []wire.NotificationKind {
 	return []wire.NotificationKind{
 		wire.NotifyEscalated, wire.NotifyReminded, wire.NotifyProposed, wire.NotifyClosed, wire.NotifyDecided, wire.NotifyEnded,

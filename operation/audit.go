@@ -77,7 +77,7 @@ func (o *Operation) noteRejected(now time.Time, rejected []wire.RejectedGuidance
 	}
 }
 
-// EntryHash is the SHA-256 of the entry's canonical JSON without its hash, written "sha256:" and lower-case hex.
+// EntryHash returns the SHA-256 of the entry's canonical JSON without its hash, written "sha256:" and lower-case hex.
 func EntryHash(entry wire.Entry) string {
 	sum := sha256.Sum256(appendCanonical(make([]byte, 0, usualEntry), entry))
 	var out [len("sha256:") + 2*sha256.Size]byte

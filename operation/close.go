@@ -43,7 +43,7 @@ func (o *Operation) acceptResult(now time.Time) {
 	}
 }
 
-// NeverBegan is the outcome of a wait that was told to stop before it was prepared. It has no audit.
+// NeverBegan returns the outcome of a wait that was told to stop before it was prepared. It has no audit.
 func NeverBegan(spec wire.Spec, openedAt, now time.Time) wire.Outcome {
 	return wire.Outcome{
 		Status: wire.StatusUnresolved, Reason: wire.ReasonWaitCancelled,

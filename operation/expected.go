@@ -18,7 +18,7 @@ const (
 	pastAge = 3
 )
 
-// ExpectedDelay is the undrawn delay at an age of the job that its typical durations suggest: the longest whole number of
+// ExpectedDelay returns the undrawn delay at an age of the job that its typical durations suggest: the longest whole number of
 // seconds d that is at most three times the age (or the typical delay), at most the median (or max_delay), and at most
 //
 //	typical_delay * sqrt(h(p50) / h(age + d))

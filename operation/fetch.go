@@ -87,7 +87,7 @@ func checkFetchKey(key string) error {
 	return nil
 }
 
-// FetchEnded is the outcome of a fetch without what was carried.
+// FetchEnded returns the outcome of a fetch without what was carried.
 func FetchEnded(spec wire.FetchSpec, status wire.FetchStatus, reason wire.FetchReason, detail string) wire.FetchOutcome {
 	return wire.FetchOutcome{
 		Status: status, Reason: reason, Detail: detail,
@@ -96,7 +96,7 @@ func FetchEnded(spec wire.FetchSpec, status wire.FetchStatus, reason wire.FetchR
 	}
 }
 
-// RenewedReference is the reference that a fresh status answer has in place of an expired one. ok is false where the answer
+// RenewedReference returns the reference that a fresh status answer has in place of an expired one. ok is false where the answer
 // is no proven success of the same job, or has no other reference.
 func RenewedReference(spec wire.FetchSpec, result wire.PollResult) (reference string, ok bool) {
 	if result.NotSent != "" || result.Observation == nil || result.Observation.Answer != wire.AnswerRead || result.Observation.Job == nil {

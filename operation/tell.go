@@ -129,7 +129,7 @@ func (o *Operation) giveUpTelling(now time.Time) {
 	o.rec.Notifications, o.delivering = nil, 0
 }
 
-// Notice is the latest notification of this run, nil if there was none.
+// Notice returns the latest notification of this run, nil if there was none.
 func (o *Operation) Notice() *wire.NoticeView {
 	if n := len(o.rec.Notifications); n > 0 {
 		last := o.rec.Notifications[n-1]
@@ -148,10 +148,10 @@ const (
 	maxNoticeDetail  = 1024
 )
 
-// NoticeHandedOver is the detail of a notification that another workflow delivers.
+// NoticeHandedOver returns the detail of a notification that another workflow delivers.
 func NoticeHandedOver(workflowID string) string { return noticeHandedOver + workflowID }
 
-// NoticeDetail is what the audit keeps of a delivery: which channels have it, and why the others have not. failed says that
+// NoticeDetail returns what the audit keeps of a delivery: which channels have it, and why the others have not. failed says that
 // it was given up.
 func NoticeDetail(result wire.NotifyResult, failed bool) string {
 	var has, hasNot []string

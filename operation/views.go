@@ -8,7 +8,7 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// Phase is what the wait is doing.
+// Phase returns what the wait is doing.
 func (o *Operation) Phase() wire.Phase { return o.rec.Phase }
 
 // Provider names the state table of the wait.
@@ -17,13 +17,13 @@ func (o *Operation) Provider() string { return o.rec.Prepared.Spec.Provider }
 // AttributesRegistered reports whether search attributes may be upserted, as it was when the wait began.
 func (o *Operation) AttributesRegistered() bool { return o.rec.Prepared.AttributesRegistered }
 
-// StatusRequestsUsed is how many status requests were reserved, over all runs.
+// StatusRequestsUsed returns how many status requests were reserved, over all runs.
 func (o *Operation) StatusRequestsUsed() int { return o.rec.Counters.StatusRequestsUsed }
 
-// Escalation is the open escalation, or nil.
+// Escalation returns the open escalation, or nil.
 func (o *Operation) Escalation() *wire.Escalation { return o.rec.Escalation }
 
-// Question is what waits for a person's answer: the open escalation, else the open proposal, or nil.
+// Question returns what waits for a person's answer: the open escalation, else the open proposal, or nil.
 func (o *Operation) Question() *wire.Escalation {
 	switch {
 	case o.rec.Escalation != nil:
@@ -35,7 +35,7 @@ func (o *Operation) Question() *wire.Escalation {
 	}
 }
 
-// Reason is why something waits for a person's answer or how the wait closed; empty while it goes on.
+// Reason returns why something waits for a person's answer or how the wait closed; empty while it goes on.
 func (o *Operation) Reason() wire.Reason {
 	switch {
 	case o.rec.Outcome != nil:
@@ -84,7 +84,7 @@ func (o *Operation) EscalationView(now time.Time) *wire.EscalationView {
 	return view
 }
 
-// Briefing is what a decision needs to know of the wait at the given time (R38).
+// Briefing returns what a decision needs to know of the wait at the given time (R38).
 func (o *Operation) Briefing(now time.Time) wire.Briefing {
 	spec := o.rec.Prepared.Spec
 	briefing := wire.Briefing{

@@ -49,7 +49,7 @@ func fromSeed(keyID, decidedBy string, seed []byte) (PrivateKey, error) {
 
 var encoding = base64.RawURLEncoding.Strict()
 
-// Public is what workers are told of the key.
+// Public returns what workers are told of the key.
 func (k PrivateKey) Public() wire.DecisionKey {
 	public := wire.DecisionKey{KeyID: k.id, DecidedBy: k.decidedBy}
 	if k.key != nil {
@@ -58,7 +58,7 @@ func (k PrivateKey) Public() wire.DecisionKey {
 	return public
 }
 
-// DecidedBy is the identity that the key signs for, or wire.AnyIdentity.
+// DecidedBy returns the identity that the key signs for, or wire.AnyIdentity.
 func (k PrivateKey) DecidedBy() string { return k.decidedBy }
 
 // Sign puts key_id and signature on a complete decision; a field that is changed afterwards makes the signature void. A
@@ -99,7 +99,7 @@ func ReadFile(path string) (PrivateKey, error) {
 	return fromSeed(read.KeyID, read.DecidedBy, seed)
 }
 
-// File is the content of a private key's file, the key itself in it.
+// File returns the content of a private key's file, the key itself in it.
 func (k PrivateKey) File() ([]byte, error) {
 	if k.key == nil {
 		return nil, errors.New("decision key: there is none; New makes one")
@@ -125,11 +125,11 @@ func (k PrivateKey) WriteFile(path string) error {
 	return file.Close()
 }
 
-// String is the key's id.
+// String returns the key's id.
 func (k PrivateKey) String() string { return "decision key " + k.id }
 
-// GoString is the key's id, too.
+// GoString returns the key's id, too.
 func (k PrivateKey) GoString() string { return k.String() }
 
-// LogValue is the key's id, too.
+// LogValue returns the key's id, too.
 func (k PrivateKey) LogValue() slog.Value { return slog.StringValue(k.String()) }

@@ -26,7 +26,7 @@ var (
 	ownSections = []string{"provider", "title", "sources", "example_job", "examples"}
 )
 
-// Supports lists what was read at a source, as places of the table in their order: what its for names, and what cites it.
+// Supports returns what was read at a source, as places of the table in their order: what its for names, and what cites it.
 func (d *Document) Supports(id string) []string {
 	var places []string
 	document := reflect.ValueOf(*d)

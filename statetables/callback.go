@@ -54,7 +54,7 @@ type Signature struct {
 	Field string
 	// Algorithm is sha1, sha256 or sha512.
 	Algorithm string
-	// Base64 says that the signature is written in base64; else in hexadecimal digits.
+	// Base64 reports whether the signature is written in base64; else in hexadecimal digits.
 	Base64 bool
 	// TimestampHeader or TimestampField is where the signed time stands, in seconds since 1970. Both empty: no time is signed.
 	TimestampHeader, TimestampField string

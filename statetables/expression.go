@@ -39,7 +39,7 @@ type input struct {
 	now    time.Time
 }
 
-// ResolveName gives CEL the variables of the format.
+// ResolveName returns CEL the variables of the format.
 func (in *input) ResolveName(name string) (any, bool) {
 	switch name {
 	case "body":

@@ -65,13 +65,13 @@ func (f File) Load() (*Table, error) {
 	return table, nil
 }
 
-// MarshalJSON is the table under the keys of its file and in their order. Numbers keep their digits; a text that YAML
+// MarshalJSON returns the table under the keys of its file and in their order. Numbers keep their digits; a text that YAML
 // would take for something else, such as a day, is a text.
 func (f File) MarshalJSON() ([]byte, error) {
 	return jsonOf(f.root, func(node *yaml.Node) (string, error) { return quote(node.Value) })
 }
 
-// Job is the job that the examples are about, as a spec names it. What else a spec needs is left empty.
+// Job returns the job that the examples are about, as a spec names it. What else a spec needs is left empty.
 func (f File) Job() wire.Spec { return f.Table.ExampleJob.spec(f.Table.Provider) }
 
 // Example is one example of a table: an answer, the job it is about, and what it must be read as.
@@ -84,7 +84,7 @@ type Example struct {
 	Want     WantDoc
 }
 
-// Examples are the table's, in their order. The error names one that cannot be served.
+// Examples returns the table's, in their order. The error names one that cannot be served.
 func (f File) Examples() ([]Example, error) {
 	examples := make([]Example, len(f.Table.Examples))
 	for i, written := range f.Table.Examples {
@@ -114,7 +114,7 @@ type SubmitExample struct {
 	Want     WantSubmitDoc
 }
 
-// Submissions are the examples of submitting, in their order. The error names one that cannot be served.
+// Submissions returns the examples of submitting, in their order. The error names one that cannot be served.
 func (f File) Submissions() ([]SubmitExample, error) {
 	if f.Table.Submit == nil || f.Table.Submit.Answer == nil {
 		return nil, nil

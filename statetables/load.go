@@ -26,10 +26,10 @@ var builtin embed.FS
 //go:embed demo
 var demo embed.FS
 
-// Builtin holds the tables that come with jobwait, without the demonstration provider.
+// Builtin returns the tables that come with jobwait, without the demonstration provider.
 func Builtin() fs.FS { return sub(builtin, "tables") }
 
-// Demo holds the table of demo-export, the provider that jobwait's demonstration and its tests fake.
+// Demo returns the table of demo-export, the provider that jobwait's demonstration and its tests fake.
 func Demo() fs.FS { return sub(demo, "demo") }
 
 func sub(files embed.FS, dir string) fs.FS {
@@ -107,13 +107,13 @@ func loadSource(source Source) ([]loaded, error) {
 	return read, err
 }
 
-// Table is the table of a provider.
+// Table returns the table of a provider.
 func (s *Set) Table(provider string) (*Table, bool) {
 	table, ok := s.tables[provider]
 	return table, ok
 }
 
-// Providers lists the providers of the set, sorted.
+// Providers returns the providers of the set, sorted.
 func (s *Set) Providers() []string { return slices.Sorted(maps.Keys(s.tables)) }
 
 func tableFiles(files fs.FS) ([]string, error) {

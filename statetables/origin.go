@@ -12,7 +12,7 @@ import (
 type URLRejectedError struct {
 	// Rule is the rule that the URL breaks.
 	Rule string
-	// Elsewhere says that the URL is well formed and only of another origin than the table's.
+	// Elsewhere reports whether the URL is well formed and only of another origin than the table's.
 	Elsewhere bool
 }
 

@@ -29,7 +29,7 @@ type Request struct {
 	ways []Auth
 }
 
-// Choose is the request with the way of the table that a credential names; the table's first where it names none.
+// Choose returns the request with the way of the table that a credential names; the table's first where it names none.
 func (r Request) Choose(scheme string) (Request, error) {
 	if scheme == "" || len(r.ways) == 0 {
 		return r, nil
@@ -62,7 +62,7 @@ const (
 	schemeQuery  = "query"
 )
 
-// AuthSchemes are the words that a credential may choose by.
+// AuthSchemes returns the words that a credential may choose by.
 func AuthSchemes() []string { return []string{schemeBearer, schemeBasic, schemeHeader, schemeQuery} }
 
 // Auth says where a credential goes. The zero value: the provider is asked without one.
@@ -78,7 +78,7 @@ type Auth struct {
 	Query string
 }
 
-// Needed says whether a credential must be given.
+// Needed reports whether a credential must be given.
 func (a Auth) Needed() bool { return a.Header != "" || a.Query != "" }
 
 // Authorize returns the request with the secret where the table wants it; without auth it is the same request. A URL
@@ -102,7 +102,7 @@ func (r Request) Authorize(secret string) Request {
 	return r
 }
 
-// ErrNoCancel says that a table documents no cancel call.
+// ErrNoCancel reports that a table documents no cancel call.
 var ErrNoCancel = errors.New("the table documents no cancel call")
 
 // call is one documented request: the status GET, the cancel or the submission.
@@ -133,7 +133,7 @@ func (r reach) of(request Request, target wire.Target) Request {
 	return request
 }
 
-// StatusRequest is the one GET that asks for the job's status. The error is a *URLRejectedError where the URL is not
+// StatusRequest returns the one GET that asks for the job's status. The error is a *URLRejectedError where the URL is not
 // one the table accepts.
 func (t *Table) StatusRequest(target wire.Target) (Request, error) {
 	if t.nextURL == nil || target.StatusURL == "" || t.reach.polls {
@@ -144,7 +144,7 @@ func (t *Table) StatusRequest(target wire.Target) (Request, error) {
 	return t.request(next, target)
 }
 
-// CancelRequest is the documented cancel call. The error is ErrNoCancel where the table has none, a *URLRejectedError
+// CancelRequest returns the documented cancel call. The error is ErrNoCancel where the table has none, a *URLRejectedError
 // where the URL is not one the table accepts.
 func (t *Table) CancelRequest(target wire.Target) (Request, error) {
 	if t.cancel == nil {

@@ -31,7 +31,7 @@ func ofSpec(faults []error) error {
 	return errors.Join(faults...)
 }
 
-// CheckTarget is the part of CheckSpec that says of which job a request is: params and account. Its faults do not say that they
+// CheckTarget returns the part of CheckSpec that says of which job a request is: params and account. Its faults do not say that they
 // are a spec's.
 func (t *Table) CheckTarget(target wire.Target) error {
 	if faults := t.checkParams(target.Params); len(faults) > 0 {
@@ -159,7 +159,7 @@ func targetOf(spec wire.Spec) wire.Target {
 	}
 }
 
-// Facts are what the controller snapshots of the table for a wait. The spec must have passed CheckSpec.
+// Facts returns what the controller snapshots of the table for a wait. The spec must have passed CheckSpec.
 func (t *Table) Facts(spec wire.Spec) (wire.TableFacts, error) {
 	facts := wire.TableFacts{Digest: t.digest}
 	if t.cancel != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// ErrNoSubmit says that a table does not say how to submit.
+// ErrNoSubmit reports that a table does not say how to submit.
 var ErrNoSubmit = errors.New("the table has no submit.request, so nothing can be submitted with it")
 
 // submitCall is the request that submits, and how its answer is read.
@@ -38,7 +38,7 @@ type submitCall struct {
 	readsStatus bool
 }
 
-// Submission is what the table documents of submitting; ok is false where it does not say how.
+// Submission returns what the table documents of submitting; ok is false where it does not say how.
 func (t *Table) Submission() (idempotency wire.Idempotency, keyLength int, ok bool) {
 	if t.submit == nil {
 		return "", 0, false
@@ -46,7 +46,7 @@ func (t *Table) Submission() (idempotency wire.Idempotency, keyLength int, ok bo
 	return t.submit.idempotency, t.submit.keyLength, true
 }
 
-// KeyPlace is where the table puts the idempotency key, its kind and name; empty where a key goes nowhere. The same key in
+// KeyPlace returns where the table puts the idempotency key, its kind and name; empty where a key goes nowhere. The same key in
 // another place is none to the provider.
 func (t *Table) KeyPlace() string {
 	if t.submit == nil || !t.submit.idempotency.Repeatable() {
@@ -55,7 +55,7 @@ func (t *Table) KeyPlace() string {
 	return string(t.submit.idempotency) + " " + t.submit.keyName
 }
 
-// KeySeconds is how long the provider knows an idempotency key, from the first request that had it; 0 where no end is documented.
+// KeySeconds returns how long the provider knows an idempotency key, from the first request that had it; 0 where no end is documented.
 func (t *Table) KeySeconds() int {
 	if t.submit == nil {
 		return 0
@@ -63,7 +63,7 @@ func (t *Table) KeySeconds() int {
 	return t.submit.keySeconds
 }
 
-// ParamsOfAnswer are the params that the answer to a submission has, so that its spec leaves them out.
+// ParamsOfAnswer returns the params that the answer to a submission has, so that its spec leaves them out.
 func (t *Table) ParamsOfAnswer() []string {
 	if t.submit == nil {
 		return nil
@@ -111,7 +111,7 @@ func (t *Table) checkSubmitRequest(target wire.Target, body []byte) error {
 	return nil
 }
 
-// SubmitRequest is the one request that submits a body, with the idempotency key where the table wants it; an empty key is
+// SubmitRequest returns the one request that submits a body, with the idempotency key where the table wants it; an empty key is
 // left out. The error is ErrNoSubmit where the table says nothing of submitting, a *URLRejectedError where the URL is not one
 // that the table accepts.
 func (t *Table) SubmitRequest(target wire.Target, key string, body []byte) (Request, error) {

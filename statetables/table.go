@@ -159,7 +159,7 @@ func (n notFound) inGrace(elapsed time.Duration, before int) bool {
 		(n.graceCount == 0 || before < n.graceCount)
 }
 
-// Provider is the name under which a spec asks for this table.
+// Provider returns the name under which a spec asks for this table.
 func (t *Table) Provider() string { return t.provider }
 
 // Title names the provider's service for people.
@@ -168,13 +168,13 @@ func (t *Table) Title() string { return t.title }
 // Digest identifies the table's text: "sha256:" and the lower-case hex of the hash of the file's bytes.
 func (t *Table) Digest() string { return t.digest }
 
-// Auth lists the ways in which the provider takes a credential, the default first; empty where it takes none.
+// Auth returns the ways in which the provider takes a credential, the default first; empty where it takes none.
 func (t *Table) Auth() []Auth { return slices.Clone(t.reach.auth) }
 
-// NeedsCredential says whether the provider is never asked without a credential.
+// NeedsCredential reports whether the provider is never asked without a credential.
 func (t *Table) NeedsCredential() bool { return len(t.reach.auth) > 0 && !t.reach.open }
 
-// CheckScheme says whether the provider takes a credential in the way that the credential names; "" names none.
+// CheckScheme reports whether the provider takes a credential in the way that the credential names; "" names none.
 func (t *Table) CheckScheme(scheme string) error {
 	if scheme == "" || len(t.reach.auth) == 0 {
 		return nil
@@ -196,7 +196,7 @@ type Advice struct {
 	RetentionSeconds int
 }
 
-// Advice is the table's advice on pacing.
+// Advice returns the table's advice on pacing.
 func (t *Table) Advice() Advice { return t.advice }
 
 // SuccessStates lists, sorted, the raw states that a spec's expected_states may name: those read as success or partial.

@@ -141,7 +141,7 @@ func (p *Provider) Close() error {
 	return errors.Join(err, p.log.writeError())
 }
 
-// URL is the provider's origin, such as http://127.0.0.1:8090; https with ProviderOptions.TLS.
+// URL returns the provider's origin, such as http://127.0.0.1:8090; https with ProviderOptions.TLS.
 func (p *Provider) URL() string {
 	if p.server.TLSConfig != nil {
 		return "https://" + p.address
@@ -149,13 +149,13 @@ func (p *Provider) URL() string {
 	return "http://" + p.address
 }
 
-// Address is the provider's host:port.
+// Address returns the provider's host:port.
 func (p *Provider) Address() string { return p.address }
 
-// StatusURL is where a job's status is asked for, as the demo-export state table has it.
+// StatusURL returns where a job's status is asked for, as the demo-export state table has it.
 func (p *Provider) StatusURL(job string) string { return p.URL() + exportsPrefix + url.PathEscape(job) }
 
-// Set gives a job a script, from its beginning.
+// Set returns a job a script, from its beginning.
 func (p *Provider) Set(id string, script JobScript) error {
 	if err := validateJob(id, script); err != nil {
 		return err

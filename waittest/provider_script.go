@@ -247,7 +247,7 @@ type CancelStep struct {
 	Then []Step `json:"then,omitempty"`
 }
 
-// Script is a job that answers these steps.
+// Script returns a job that answers these steps.
 func Script(steps ...Step) JobScript { return JobScript{Steps: steps} }
 
 // OnCancel adds the reaction to the job's next cancel call: its answer, and the steps that it leads to.

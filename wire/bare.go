@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// BareURL is a URL without user, query and fragment, of which a signed one is made, for people to see. What is no URL is shown
-// as that.
+// BareURL returns a URL without its userinfo, query and fragment, which may contain secrets, so that it can be shown to people.
+// Text that is not a URL is replaced by a note that says so.
 func BareURL(address string) string {
 	at, err := url.Parse(address)
 	if err != nil || at.Opaque != "" {
@@ -19,7 +19,7 @@ func BareURL(address string) string {
 	return at.String()
 }
 
-// BareParam is a param as people may see it: one that is a URL, which may say where a result is, is shown as such.
+// BareParam returns the value of a param as it may be shown to people: a URL as BareURL shortens it, anything else unchanged.
 func BareParam(value string) string {
 	if !strings.Contains(value, "://") {
 		return value

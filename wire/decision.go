@@ -6,40 +6,41 @@ import "time"
 // that a kind does not use stay empty.
 type Decision struct {
 	Kind DecisionKind `json:"kind"`
-	// DecisionID makes the decision applied at most once. 1 to 256 characters.
+	// DecisionID identifies the decision, which is applied at most once however often it is sent. 1 to 256 characters.
 	DecisionID string `json:"decision_id"`
-	// EscalationID names the escalation or proposal that is answered. Empty only for a cancel while polling.
+	// EscalationID is the escalation or proposal that this answers. Empty only for a cancel while polling.
 	EscalationID string `json:"escalation_id"`
 	// DecidedBy is who decides. 1 to 256 characters.
 	DecidedBy string `json:"decided_by"`
 	// Comment is why. 1 to 4,096 characters.
 	Comment string `json:"comment"`
-	// Seconds from the decision to the new deadline; an earlier one than the present changes nothing.
+	// Seconds is the time from the decision to the new deadline (extend, treat_as_pending, use_credential). A deadline earlier than
+	// the present one changes nothing.
 	Seconds int `json:"seconds"`
-	// StatusRequests, TransportFailures and RateLimited raise the maxima.
+	// StatusRequests, TransportFailures and RateLimited are added to the limits of the same names.
 	StatusRequests    int `json:"status_requests"`
 	TransportFailures int `json:"transport_failures"`
 	RateLimited       int `json:"rate_limited"`
 	// PastBusinessDeadline waives the business deadline.
 	PastBusinessDeadline bool `json:"past_business_deadline"`
-	// CredentialRef is the name to go on with (use_credential).
+	// CredentialRef is the credential to use from now on (use_credential).
 	CredentialRef string `json:"credential_ref"`
-	// RawState is the state to go on waiting in (treat_as_pending).
+	// RawState is the raw state to treat as pending (treat_as_pending).
 	RawState string `json:"raw_state"`
-	// ProviderJobID and StatusURL are those of the job to wait for (attach), StatusURL where the table polls such a URL.
-	// Audits and messages have it without its query.
+	// ProviderJobID and StatusURL identify the job to wait for (attach). StatusURL is set only if the table polls such a URL;
+	// audits and messages show it without its query.
 	ProviderJobID string `json:"provider_job_id,omitempty"`
 	StatusURL     string `json:"status_url,omitempty"`
-	// Params are those that the table wants besides the spec's and reads from the answer to a submission (attach). At most 20,
-	// with names of 1 to 64 characters and values of 1 to 1,024.
+	// Params are the params that the table otherwise reads from the answer to a submission (attach). At most 20, with names of 1 to
+	// 64 characters and values of 1 to 1,024.
 	Params map[string]string `json:"params,omitempty"`
-	// KeyID names the key of Signature. Both are needed where the worker was given decision keys, and not looked at elsewhere.
+	// KeyID names the key that made Signature. Both are required if the worker has decision keys, and ignored otherwise.
 	KeyID string `json:"key_id,omitempty"`
 	// Signature is the Ed25519 signature of SignedText in base64url without padding.
 	Signature string `json:"signature,omitempty"`
 }
 
-// DecisionReply answers an update whose decision was applied.
+// DecisionReply is the result of UpdateDecide when the decision was applied, with the limits that hold from then on.
 type DecisionReply struct {
 	Accepted          bool      `json:"accepted"`
 	DecisionID        string    `json:"decision_id"`
@@ -47,13 +48,13 @@ type DecisionReply struct {
 	MaxStatusRequests int       `json:"max_status_requests"`
 }
 
-// Refusal says why a decision was not applied, or why a request opened no proposal. It is the detail of an
-// ErrorDecisionRefused or ErrorRequestRefused.
+// Refusal says why a decision was not applied, or why an extension request opened no proposal. It is the detail of an application
+// error of type ErrorDecisionRefused or ErrorRequestRefused.
 type Refusal struct {
 	Reason RefusalReason `json:"reason"`
-	// Winner is the decision_id that answered first (lost, duplicate, conflict).
+	// Winner is the decision_id that was applied instead (lost, duplicate, conflict).
 	Winner string `json:"winner,omitempty"`
-	// Detail names the value, the rule and, where there is one, the value that would do.
+	// Detail names the value, the rule that it breaks and, if there is one, a value that would be accepted.
 	Detail string `json:"detail,omitempty"`
 }
 
@@ -78,7 +79,7 @@ const (
 	EscalationProposal EscalationKind = "proposal"
 )
 
-// Escalation is one durable opening of a question to people.
+// Escalation is a question to people that the wait has opened.
 type Escalation struct {
 	// ID is unique to this opening: <operation_id>#<n>-<the last 8 hex of the first run id, after a reset of the reset run>.
 	// That of a proposal has a p before the number.
@@ -88,19 +89,19 @@ type Escalation struct {
 	Detail       string         `json:"detail"`
 	OpenedAt     time.Time      `json:"opened_at"`
 	WindowEndsAt time.Time      `json:"window_ends_at"`
-	// Options are frozen at opening.
+	// Options are the answers that it accepts. They do not change while it is open.
 	Options []Option `json:"options"`
 }
 
-// Option is one answer that an escalation accepts, with its maxima.
+// Option is one answer that an escalation accepts, with the most that it may grant.
 type Option struct {
 	Kind                 DecisionKind `json:"kind"`
 	MaxSeconds           int          `json:"max_seconds"`
 	MaxStatusRequests    int          `json:"max_status_requests"`
 	MaxTransportFailures int          `json:"max_transport_failures"`
 	MaxRateLimited       int          `json:"max_rate_limited"`
-	// Text is the option's cost and effect in words. It is rendered when somebody looks and never stored.
+	// Text describes the cost and effect of the option. It is rendered for each query and never stored.
 	Text string `json:"text,omitempty"`
-	// Destructive says that the answer may destroy a result at the provider. Like Text it is never stored.
+	// Destructive reports whether the option may destroy a result at the provider. Like Text, it is never stored.
 	Destructive bool `json:"destructive,omitempty"`
 }

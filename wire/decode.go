@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxSpecBytes and MaxDecisionBytes bound what is read from outside.
+// MaxSpecBytes bounds the JSON of a Spec or FetchSpec, MaxDecisionBytes that of a Decision or ExtensionRequest.
 const (
 	MaxSpecBytes     = 64 << 10
 	MaxDecisionBytes = 16 << 10
@@ -18,35 +18,35 @@ const (
 	maxPlaceBytes = 128
 )
 
-// MaxIDChars bounds ids and names of people, MaxCommentChars what somebody writes about a decision, both in characters.
+// MaxIDChars bounds ids and the names of people, MaxCommentChars the comment of a decision. Both count characters, not bytes.
 const (
 	MaxIDChars      = 256
 	MaxCommentChars = 4096
 )
 
-// DecodeSpec reads a spec strictly: unknown and repeated names, another case, wrong types, invalid UTF-8 and anything
-// after the object are refused. The error names the place and never the value, which may be a URL with a secret.
+// DecodeSpec decodes a spec strictly. It refuses unknown and repeated names, names in another case, wrong types, invalid UTF-8 and
+// data after the object. The error names the field and never repeats its value, which may be a URL with a secret.
 func DecodeSpec(data []byte) (Spec, error) {
 	return decodeStrictly[Spec]("spec", data, MaxSpecBytes)
 }
 
-// DecodeDecision reads a decision as strictly as DecodeSpec reads a spec.
+// DecodeDecision decodes a decision as strictly as DecodeSpec decodes a spec.
 func DecodeDecision(data []byte) (Decision, error) {
 	return decodeStrictly[Decision]("decision", data, MaxDecisionBytes)
 }
 
-// DecodeFetchSpec reads the input of FetchResult as strictly as DecodeSpec reads a spec.
+// DecodeFetchSpec decodes the input of FetchResult as strictly as DecodeSpec decodes a spec.
 func DecodeFetchSpec(data []byte) (FetchSpec, error) {
 	return decodeStrictly[FetchSpec]("fetch", data, MaxSpecBytes)
 }
 
-// DecodeSubmitSpec reads the input of SubmitAndAwait as strictly as DecodeSpec reads a spec.
+// DecodeSubmitSpec decodes the input of SubmitAndAwait as strictly as DecodeSpec decodes a spec.
 func DecodeSubmitSpec(data []byte) (SubmitSpec, error) {
 	return decodeStrictly[SubmitSpec]("submit", data, MaxSubmitSpecBytes)
 }
 
-// DecodeOwn reads what a worker wrote into a history: a record, or the result of an activity. A name that is not known is
-// refused: a newer version wrote it, and means something by it.
+// DecodeOwn decodes what a worker wrote into a history: a record, or the result of an activity. It refuses unknown names: a newer
+// version wrote them, and ignoring them could change what they mean.
 func DecodeOwn(data []byte, into any) error {
 	if err := json.Unmarshal(data, into, json.RejectUnknownMembers(true)); err != nil {
 		return errors.New(explain(err))
@@ -54,7 +54,7 @@ func DecodeOwn(data []byte, into any) error {
 	return nil
 }
 
-// Canonical is the RFC 8785 form of a JSON value.
+// Canonical returns a JSON value in its canonical form (RFC 8785).
 func Canonical(data []byte) ([]byte, error) {
 	value := jsontext.Value(data).Clone()
 	if err := value.Canonicalize(); err != nil {
@@ -63,7 +63,7 @@ func Canonical(data []byte) ([]byte, error) {
 	return value, nil
 }
 
-// AppendText appends a string as RFC 8785 writes it. Invalid UTF-8 is written as U+FFFD.
+// AppendText appends a string to dst in its canonical JSON form (RFC 8785). Invalid UTF-8 is written as U+FFFD.
 func AppendText(dst []byte, text string) []byte {
 	quoted, _ := jsontext.AppendQuote(dst, text) // the error only says that something was replaced
 	return quoted

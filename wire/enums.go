@@ -92,7 +92,7 @@ const (
 	ReasonExtensionRequested        Reason = "extension_requested"  // proposals only
 )
 
-// Reasons lists every reason a stop can have, in the order of the documentation.
+// Reasons returns every reason a stop can have, in the order of the documentation.
 func Reasons() []Reason {
 	return []Reason{
 		ReasonDeadlineExceeded, ReasonBusinessDeadlineExceeded, ReasonRetryAfterExceedsDeadline,
@@ -144,7 +144,7 @@ const (
 	ApprovalUnknown ApprovalRule = "unknown"
 )
 
-// DecisionKinds lists every kind of decision.
+// DecisionKinds returns every kind of decision.
 func DecisionKinds() []DecisionKind {
 	return []DecisionKind{
 		DecisionExtend, DecisionTreatAsPending, DecisionUseCredential, DecisionCancel, DecisionAcceptResult, DecisionClose,

@@ -2,23 +2,23 @@ package wire
 
 import "time"
 
-// WorkflowFetchResult is the workflow type of an action beside the wait: it carries the result of a finished job to a
-// destination that the worker knows. One execution carries one result.
+// WorkflowFetchResult is the workflow type that copies one result of a finished job to a destination of the worker. Its input is a
+// FetchSpec, its result a FetchOutcome.
 const WorkflowFetchResult = "FetchResult"
 
-// ActivityFetchResult is the activity that carries it.
+// ActivityFetchResult is the activity type that does the copying.
 const ActivityFetchResult = "jobwait.FetchResult"
 
-// ErrorFetchInterrupted is the type of the application error by which the activity asks to be tried again.
+// ErrorFetchInterrupted is the type of the application error of an attempt that should be retried.
 const ErrorFetchInterrupted = "FetchInterrupted"
 
-// FetchDestination begins the detail of an ErrorFetchInterrupted that is the destination's fault and not the provider's.
+// FetchDestination is the prefix of the detail of an ErrorFetchInterrupted that the destination caused, not the provider.
 const FetchDestination = "destination: "
 
 // FetchSpec is the input of FetchResult.
 type FetchSpec struct {
-	// OperationID, Provider, Account, ProviderJobID, Params, StatusURL and CredentialRef are those of the wait that found the
-	// result. The first four are required.
+	// OperationID, Provider, Account, ProviderJobID, Params, StatusURL and CredentialRef are as in the Spec of the wait that found
+	// the result. The first four are required.
 	OperationID   string            `json:"operation_id"`
 	Provider      string            `json:"provider"`
 	Account       string            `json:"account"`
@@ -26,23 +26,23 @@ type FetchSpec struct {
 	Params        map[string]string `json:"params,omitempty"`
 	StatusURL     string            `json:"status_url,omitempty"`
 	CredentialRef string            `json:"credential_ref,omitempty"`
-	// ResultName is the name under which the outcome has the reference, URL the reference itself: absolute, https, or an
-	// origin of the provider's table. Required.
+	// ResultName is the name of the result in the outcome of the wait, URL its value there: an absolute URL, with https or at an
+	// origin of the provider's table. Both are required.
 	ResultName string `json:"result_name"`
 	URL        string `json:"url"`
-	// Destination names a destination of the worker, Key the object there: 1 to 512 characters, path segments divided by "/",
-	// none of them empty, "." or "..". Required.
+	// Destination names a destination of the worker, Key the object to write there: 1 to 512 characters, in path segments separated
+	// by "/", none of which is empty, "." or "..". Both are required.
 	Destination string `json:"destination"`
 	Key         string `json:"key"`
-	// MaxBytes is the largest result that is taken, at least 1. The destination may allow less. Required.
+	// MaxBytes is the largest result that is accepted, at least 1. The destination may allow less. Required.
 	MaxBytes int64 `json:"max_bytes"`
-	// ExpectedBytes and ExpectedSHA256 (64 lower-case hex digits) are what the result must have. Null and empty: not known.
+	// ExpectedBytes and ExpectedSHA256 (64 lower-case hex digits) are what the result must match. Null and empty mean unchecked.
 	ExpectedBytes  *int64 `json:"expected_bytes,omitempty"`
 	ExpectedSHA256 string `json:"expected_sha256,omitempty"`
-	// DeadlineAt is until when the result is tried for. After the workflow's start. Required.
+	// DeadlineAt is when the fetch gives up. It must be after the start of the workflow. Required.
 	DeadlineAt time.Time `json:"deadline_at"`
-	// MaxAttempts bounds the attempts, each of which begins anew; a connection that breaks within one is taken up where it
-	// broke, where the provider allows. 1 to 100. 0: 5.
+	// MaxAttempts is how many times the download may start from the beginning, 1 to 100; 0 means 5. Within an attempt a broken
+	// connection is resumed if the provider allows it.
 	MaxAttempts int `json:"max_attempts,omitempty"`
 }
 
@@ -55,19 +55,19 @@ const (
 	FetchFailed FetchStatus = "failed"
 )
 
-// FetchReason says why nothing was carried.
+// FetchReason says why a fetch failed.
 type FetchReason string
 
-// Why nothing was carried. Whatever was written of the object by then is gone.
+// The reasons of a failed fetch. None of them leaves a partial object behind.
 const (
-	FetchTooLarge           FetchReason = "too_large"           // more than max_bytes, said or found out
+	FetchTooLarge           FetchReason = "too_large"           // more than max_bytes, announced or received
 	FetchWrongLength        FetchReason = "wrong_length"        // another length than expected
 	FetchWrongDigest        FetchReason = "wrong_digest"        // another SHA-256 than expected
-	FetchReferenceRejected  FetchReason = "reference_rejected"  // not a URL that may be asked
-	FetchReferenceExpired   FetchReason = "reference_expired"   // the provider does not give it out (any more)
+	FetchReferenceRejected  FetchReason = "reference_rejected"  // the URL may not be requested
+	FetchReferenceExpired   FetchReason = "reference_expired"   // the provider does not, or no longer, serve it
 	FetchDenied             FetchReason = "denied"              // 401 or 403 to the credential
-	FetchUnexpectedAnswer   FetchReason = "unexpected_answer"   // a code that is no result
-	FetchUnavailable        FetchReason = "unavailable"         // every attempt ended without the whole result
+	FetchUnexpectedAnswer   FetchReason = "unexpected_answer"   // an HTTP status that carries no result
+	FetchUnavailable        FetchReason = "unavailable"         // no attempt received the whole result
 	FetchDestinationUnknown FetchReason = "destination_unknown" // the worker has no such destination, or it is not for this job
 	FetchDestinationTaken   FetchReason = "destination_taken"   // another fetch has written the object
 	FetchDestinationFailed  FetchReason = "destination_failed"  // no attempt could write it
@@ -76,7 +76,7 @@ const (
 // FetchOutcome is the result of FetchResult.
 type FetchOutcome struct {
 	Status FetchStatus `json:"status"`
-	// Reason is empty when the result was carried. Detail narrows it; never a URL, never a secret.
+	// Reason is empty when the result was fetched. Detail narrows it and never contains a URL or a secret.
 	Reason FetchReason `json:"reason"`
 	Detail string      `json:"detail"`
 
@@ -87,37 +87,38 @@ type FetchOutcome struct {
 	ResultName    string `json:"result_name"`
 	Destination   string `json:"destination"`
 	Key           string `json:"key"`
-	// Bytes and SHA256 (lower-case hex) are those of the object as it was written; 0 and empty when nothing was.
+	// Bytes and SHA256 (lower-case hex) describe the object that was written; 0 and empty if none was.
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
-	// ContentType is the provider's, bounded to 256 bytes.
+	// ContentType is the provider's Content-Type, at most 256 bytes.
 	ContentType string `json:"content_type"`
-	// Resumed is how often the last attempt took a broken connection up again; Renewed says that the reference was read anew.
+	// Resumed is how often the last attempt resumed a broken connection. Renewed reports whether the URL had expired and a fresh one
+	// was read from the provider.
 	Resumed int  `json:"resumed"`
 	Renewed bool `json:"renewed"`
-	// Attempts is how many executions of the activity it took.
+	// Attempts is how many times the activity was executed.
 	Attempts int       `json:"attempts"`
 	ClosedAt time.Time `json:"closed_at"`
 }
 
-// FetchRequest asks the activity to carry one result.
+// FetchRequest is the input of ActivityFetchResult.
 type FetchRequest struct {
 	Spec FetchSpec `json:"spec"`
-	// Renewed says that the reference was read anew already.
+	// Renewed reports whether an expired URL was replaced by a fresh one already.
 	Renewed bool `json:"renewed,omitempty"`
-	// FirstRunID names the execution over resets and retries: what one has written, no other of the same workflow id overwrites.
-	// Empty: the workflow id alone names it, as for fetches that began before there was this field.
+	// FirstRunID identifies the execution over resets and retries: an object that one execution has written is not overwritten by
+	// another with the same workflow id. Empty in fetches that began before this field existed: the workflow id alone identifies them.
 	FirstRunID string `json:"first_run_id,omitempty"`
 }
 
-// FetchResponse is what the activity made of it.
+// FetchResponse is the result of ActivityFetchResult.
 type FetchResponse struct {
 	Outcome FetchOutcome `json:"outcome"`
-	// Renewable says, of an expired reference, that the provider's next status answer has a fresh one.
+	// Renewable reports whether the URL has expired and the provider's next status answer contains a fresh one.
 	Renewable bool `json:"renewable,omitempty"`
 }
 
-// Target is the job whose status answer has the reference.
+// Target returns the job whose status answer contains the URL of the result.
 func (s FetchSpec) Target() Target {
 	return Target{
 		Provider: s.Provider, Account: s.Account, ProviderJobID: s.ProviderJobID,
@@ -125,8 +126,8 @@ func (s FetchSpec) Target() Target {
 	}
 }
 
-// FetchProgress is what the activity's heartbeats tell.
+// FetchProgress is the heartbeat of ActivityFetchResult.
 type FetchProgress struct {
-	// Bytes have come so far.
+	// Bytes is how many bytes have been received so far.
 	Bytes int64 `json:"bytes"`
 }

@@ -10,16 +10,16 @@ const (
 	NexusOperationSubmitAndAwait = "submit-and-await"
 )
 
-// ErrorAlreadyOwned is the type of the application error in the refusal of a Nexus operation whose job another operation
-// waits for, or has waited for; its detail is an AlreadyOwned.
+// ErrorAlreadyOwned is the type of the application error that refuses a Nexus operation because another operation waits, or has
+// waited, for the same job. Its detail is an AlreadyOwned.
 const ErrorAlreadyOwned = "AlreadyOwned"
 
-// AlreadyOwned says whose a job is.
+// AlreadyOwned describes the operation that owns a job.
 type AlreadyOwned struct {
 	Owner
-	// Closed says that the owner's wait has a decided end; waiting again takes Spec.Reopens with its RunID.
+	// Closed reports whether the owner's wait has ended with an outcome. Waiting again requires Spec.Reopens with its RunID.
 	Closed bool `json:"closed"`
-	// Fingerprint compares the request fingerprints of the two specs, or what the two submissions submit: "same", "different" or
-	// "unknown".
+	// Fingerprint is the result of comparing the request fingerprints of the two specs, or the content of the two submissions:
+	// "same", "different" or "unknown".
 	Fingerprint string `json:"fingerprint"`
 }

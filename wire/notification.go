@@ -2,26 +2,25 @@ package wire
 
 import "time"
 
-// Decided is a decision that was applied, as people are told of it. What holds after it is in the briefing's limits, phase
-// and outcome.
+// Decided is a decision that was applied, as notifications report it. Its effect shows in the limits, phase and outcome of the
+// briefing.
 type Decided struct {
 	Decision Decision `json:"decision"`
-	// Reason and Detail are those of the escalation that it answered; empty for a cancel while polling.
+	// Reason and Detail are taken from the escalation that it answered; empty for a cancel while polling.
 	Reason Reason    `json:"reason,omitempty"`
 	Detail string    `json:"detail,omitempty"`
 	At     time.Time `json:"at"`
 }
 
-// NotifyRequest asks Notify to tell people.
+// NotifyRequest is the input of ActivityNotify and of WorkflowTellPeople.
 type NotifyRequest struct {
 	Notification Notification `json:"notification"`
 }
 
-// NotifyResult says what became of a notification on each channel of the worker. It is empty where the worker's notifier
-// does not tell channels apart.
+// NotifyResult is the state of a notification on each channel of the worker. It is empty if the worker's notifier has no channels.
 type NotifyResult struct {
 	Channels []Delivery `json:"channels,omitempty"`
-	// Nobody says that no channel takes this notification.
+	// Nobody reports whether there was no channel that takes this notification.
 	Nobody bool `json:"nobody,omitempty"`
 }
 
@@ -30,28 +29,28 @@ type Delivery struct {
 	// Channel is the channel's name in the worker's configuration.
 	Channel string        `json:"channel"`
 	State   DeliveryState `json:"state"`
-	// Detail says in a few words why it is not delivered: "HTTP 500", "timeout". Never a URL, never a secret.
+	// Detail says briefly why it is not delivered, such as "HTTP 500" or "timeout". It never contains a URL or a secret.
 	Detail string `json:"detail,omitempty"`
-	// Attempts counts the attempts that were made.
+	// Attempts is the number of attempts so far.
 	Attempts int `json:"attempts,omitempty"`
-	// NotBefore is when the next attempt may be made; null when none will be.
+	// NotBefore is the earliest time of the next attempt; null if there will be none.
 	NotBefore *time.Time `json:"not_before,omitempty"`
 }
 
-// DeliveryState says how far one notification came on one channel.
+// DeliveryState is the state of a notification on one channel.
 type DeliveryState string
 
 // The states of a delivery.
 const (
-	DeliveryPending   DeliveryState = "pending"   // not delivered, and tried again
-	DeliveryDelivered DeliveryState = "delivered" // the other side has taken it
-	DeliveryRefused   DeliveryState = "refused"   // the other side has turned it down for good
+	DeliveryPending   DeliveryState = "pending"   // not delivered yet; will be retried
+	DeliveryDelivered DeliveryState = "delivered" // accepted by the other side
+	DeliveryRefused   DeliveryState = "refused"   // rejected by the other side for good
 )
 
 // NoticeView is the latest notification of a wait, as a query shows it.
 type NoticeView struct {
 	Kind NotificationKind `json:"kind"`
-	// Pending says that it is still being delivered. Otherwise Detail says what came of it; empty: delivered.
+	// Pending reports whether it is still being delivered. If not, Detail says why it was not delivered; empty means it was.
 	Pending bool      `json:"pending,omitempty"`
 	At      time.Time `json:"at"`
 	Detail  string    `json:"detail,omitempty"`

@@ -7,21 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// MaxNudgeBytes bounds a nudge as it is received.
+// MaxNudgeBytes bounds the JSON of a Nudge.
 const MaxNudgeBytes = 2 << 10
 
-// Nudge is the payload of SignalNudge: somebody outside, such as the receiver of a provider's webhook, says that the job
-// may have changed. It says nothing of the state: the next status request is brought forward, as far as the provider's
-// minimum, min_delay_seconds and the budgets allow, and its answer decides.
+// Nudge is the payload of SignalNudge. It tells the wait that the job may have changed, as the receiver of a provider's webhook
+// does. It carries no state: it only brings the next status request forward, as far as the provider's minimum, min_delay_seconds
+// and the budgets allow, and the answer to that request decides.
 type Nudge struct {
-	// Source is who says so; it stands in the audit. 1 to 256 characters. Required.
+	// Source names the sender for the audit. 1 to 256 characters. Required.
 	Source string `json:"source"`
 }
 
-// NudgeEffect says in a word what became of a nudge. It is the reason of an EventNudged.
+// NudgeEffect says what a nudge did. It is the reason of an EventNudged.
 type NudgeEffect string
 
-// What becomes of nudges.
+// The effects of a nudge.
 const (
 	NudgeFollowed    NudgeEffect = "followed"     // the next poll was brought forward
 	NudgeInFlight    NudgeEffect = "in_flight"    // a request is under way; the poll after its answer comes as soon as it may
@@ -31,7 +31,7 @@ const (
 	NudgeUnparsable  NudgeEffect = "unparsable"   // the signal cannot be read; the detail says why
 )
 
-// DecodeNudge reads a nudge as strictly as DecodeSpec reads a spec.
+// DecodeNudge decodes a nudge as strictly as DecodeSpec decodes a spec.
 func DecodeNudge(data []byte) (Nudge, error) {
 	nudge, err := decodeStrictly[Nudge]("nudge", data, MaxNudgeBytes)
 	if err != nil {

@@ -39,21 +39,21 @@ type Prepared struct {
 	Table  TableFacts  `json:"table"`
 	// Approval is the rule of the spec's credential at the start. Empty: a wait from before there were rules, which has none.
 	Approval ApprovalRule `json:"approval,omitempty"`
-	// ConfirmingEndsAtStop says that the requests which a decision to cancel lets out, to see it confirmed, need approval like all
+	// ConfirmingEndsAtStop reports whether the requests which a decision to cancel lets out, to see it confirmed, need approval like all
 	// others once the wait has stopped again. A wait that was prepared before this was known sends the rest of them without.
 	ConfirmingEndsAtStop bool `json:"confirming_ends_at_stop,omitempty"`
-	// FirstCatchesUpSoon says that a first poll which initial_delay_seconds brought forward, and which came late, waits once more
+	// FirstCatchesUpSoon reports whether a first poll which initial_delay_seconds brought forward, and which came late, waits once more
 	// for no longer than it was late. A wait that was prepared before this was known waits for up to its undrawn delay.
 	FirstCatchesUpSoon bool `json:"first_catches_up_soon,omitempty"`
 	// DecisionKeys are the keys of which one must have signed a decision, as the worker had them at the start. Empty:
 	// decisions need no signature.
 	DecisionKeys []DecisionKey `json:"decision_keys,omitempty"`
-	// AttributesRegistered says that the search attributes may be upserted.
+	// AttributesRegistered reports whether the search attributes may be upserted.
 	AttributesRegistered bool `json:"attributes_registered,omitempty"`
-	// HoldBack says that requests may be held back before they are sent, and are then repeated by the server. Absent: each
+	// HoldBack reports whether requests may be held back before they are sent, and are then repeated by the server. Absent: each
 	// request has one attempt.
 	HoldBack bool `json:"hold_back,omitempty"`
-	// TellDecisions says that people are told of decisions, too, and of the end of a wait that they were asked about. A wait
+	// TellDecisions reports whether people are told of decisions, too, and of the end of a wait that they were asked about. A wait
 	// that was prepared before this was known tells of escalations, reminders, and closing without an answer alone.
 	TellDecisions bool `json:"tell_decisions,omitempty"`
 	// Submission is set where the operation submits the job and does not only wait for it.
@@ -129,7 +129,7 @@ type TableFacts struct {
 type CancelFacts struct {
 	// States are the raw states in which the call is allowed. Empty: any.
 	States []string `json:"states,omitempty"`
-	// Destructive says that the call may destroy results.
+	// Destructive reports whether the call may destroy results.
 	Destructive bool `json:"destructive,omitempty"`
 	// ConfirmRequests and ConfirmSeconds are granted with the decision to see the cancellation confirmed.
 	ConfirmRequests int `json:"confirm_requests"`

@@ -30,7 +30,7 @@ type Record struct {
 	LastObservation *Observation `json:"last_observation,omitempty"`
 	// LastAnsweredAt is when the last request that left was answered or lost.
 	LastAnsweredAt time.Time `json:"last_answered_at,omitzero"`
-	// Answered says that a good answer was read; NotFound counts 404 and 410 before it.
+	// Answered reports whether a good answer was read; NotFound counts 404 and 410 before it.
 	Answered bool `json:"answered,omitempty"`
 	NotFound int  `json:"not_found,omitempty"`
 	// LastRawState is the state of the last good answer, LastCategory its meaning.
@@ -78,7 +78,7 @@ type Record struct {
 	Notifications []Notification `json:"notifications,omitempty"`
 	// Outcome is set when the wait is decided.
 	Outcome *Outcome `json:"outcome,omitempty"`
-	// EndTold says that people were told how the wait ended, or need not be (with Prepared.TellDecisions alone).
+	// EndTold reports whether people were told how the wait ended, or need not be (with Prepared.TellDecisions alone).
 	EndTold bool `json:"end_told,omitempty"`
 
 	// Submission is set with Prepared.Submission.
@@ -98,7 +98,7 @@ type CredentialVersion struct {
 type Terminal struct {
 	RawState string   `json:"raw_state"`
 	Category Category `json:"category"`
-	// Unproven says that the success lacked its proof.
+	// Unproven reports whether the success lacked its proof.
 	Unproven bool `json:"unproven,omitempty"`
 }
 
@@ -106,7 +106,7 @@ type Terminal struct {
 type Nudges struct {
 	Counted bool `json:"counted,omitempty"`
 	Refused bool `json:"refused,omitempty"`
-	// Hurry says that one came while a request was under way: the poll after its answer comes as soon as it may.
+	// Hurry reports whether one came while a request was under way: the poll after its answer comes as soon as it may.
 	Hurry bool `json:"hurry,omitempty"`
 	// NotBefore is set by a request that did not leave: min_delay keeps away from that one as well.
 	NotBefore time.Time `json:"not_before,omitzero"`
@@ -116,7 +116,7 @@ type Nudges struct {
 type PlannedPoll struct {
 	At     time.Time   `json:"at"`
 	Source DelaySource `json:"source"`
-	// CaughtUp says that a late wake has waited once more already.
+	// CaughtUp reports whether a late wake has waited once more already.
 	CaughtUp bool `json:"caught_up,omitempty"`
 	// RawDelaySeconds is the undrawn local delay, from which a late wake draws.
 	RawDelaySeconds int64 `json:"raw_delay_seconds"`
@@ -187,7 +187,7 @@ type Briefing struct {
 	Escalation     *Escalation   `json:"escalation,omitempty"`
 	// Proposal is never set beside an escalation.
 	Proposal *Proposal `json:"proposal,omitempty"`
-	// Signed says that the answer must be signed by a trusted key.
+	// Signed reports whether the answer must be signed by a trusted key.
 	Signed bool `json:"signed,omitempty"`
 	// Decided is the decision that NotifyDecided tells of.
 	Decided *Decided `json:"decided,omitempty"`
@@ -207,7 +207,7 @@ type Outcome struct {
 	// Reason is empty for a plain success.
 	Reason Reason `json:"reason"`
 	Detail string `json:"detail"`
-	// Undecided says that an escalation lapsed without an answer.
+	// Undecided reports whether an escalation lapsed without an answer.
 	Undecided bool `json:"undecided"`
 	// DecidedBy is who gave the last applied decision; empty when none was applied.
 	DecidedBy     string            `json:"decided_by"`
@@ -217,7 +217,7 @@ type Outcome struct {
 	ProviderJobID string            `json:"provider_job_id"`
 	RawState      string            `json:"raw_state"`
 	Result        map[string]string `json:"result"`
-	// Partial says that the result is not the whole of what was asked for.
+	// Partial reports whether the result is not the whole of what was asked for.
 	Partial       bool          `json:"partial"`
 	ProviderError ProviderError `json:"provider_error"`
 	Notes         []string      `json:"notes"`

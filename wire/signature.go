@@ -14,24 +14,24 @@ import (
 )
 
 const (
-	// DecisionContext begins every text that is signed for a decision: a signature for something else is none for a decision.
+	// DecisionContext is the prefix of every text that is signed for a decision, so that no signature for another purpose counts.
 	DecisionContext = "jobwait decision v1\n"
-	// AnyIdentity as the decided_by of a key lets its holder sign for everybody. It is meant for a service that knows who its
-	// people are.
+	// AnyIdentity as the DecidedBy of a key lets its holder sign for anybody. It is meant for a service that authenticates people
+	// itself.
 	AnyIdentity = "*"
-	// MaxDecisionKeys is how many keys a wait carries along.
+	// MaxDecisionKeys is the most decision keys that a worker may trust.
 	MaxDecisionKeys = 100
 
 	maxKeyID = 64 // characters
 )
 
-// DecisionKey is a public key whose signatures on decisions are believed.
+// DecisionKey is a public key that is trusted to sign decisions.
 type DecisionKey struct {
-	// KeyID is the name by which decisions refer to it: 1 to 64 characters out of A-Z a-z 0-9 . _ -
+	// KeyID is the name by which decisions refer to the key: 1 to 64 of A-Z a-z 0-9 . _ -
 	KeyID string `json:"key_id"`
 	// PublicKey is an Ed25519 public key of 32 bytes in base64url without padding (RFC 4648 section 5).
 	PublicKey string `json:"public_key"`
-	// DecidedBy is the one identity that the key signs for, or AnyIdentity.
+	// DecidedBy is the identity that the key may sign for, or AnyIdentity.
 	DecidedBy string `json:"decided_by"`
 }
 
@@ -51,7 +51,7 @@ func (k DecisionKey) Validate() error {
 	return err
 }
 
-// Key is the public key itself.
+// Key decodes PublicKey.
 func (k DecisionKey) Key() (ed25519.PublicKey, error) {
 	key, err := unpadded.DecodeString(k.PublicKey)
 	switch {
@@ -87,9 +87,9 @@ func nobodysKeys() []string {
 	}
 }
 
-// SignedText is what is signed of a decision: DecisionContext, then its RFC 8785 form without the signature and without the
-// fields that are empty, 0 or false. So it does not matter which unused fields a sender writes, and key_id, kind and
-// escalation_id are always among what is signed.
+// SignedText returns the bytes that a signature on the decision covers: DecisionContext, followed by the decision's canonical JSON
+// (RFC 8785) without signature and without the fields that are empty, 0 or false. Whether a sender writes unused fields therefore
+// makes no difference.
 func SignedText(d Decision) ([]byte, error) {
 	d.Signature = ""
 	plain, err := json.Marshal(d, json.OmitZeroStructFields(true))
@@ -103,8 +103,8 @@ func SignedText(d Decision) ([]byte, error) {
 	return append([]byte(DecisionContext), canonical...), nil
 }
 
-// SignedBy reports whether the signature on a decision was made by the private half of a key. It does not ask for whom the
-// key signs.
+// SignedBy reports whether the private half of the key made the signature on the decision. It does not check that the key may sign
+// for DecidedBy.
 func (d Decision) SignedBy(key DecisionKey) bool {
 	public, err := key.Key()
 	if err != nil {

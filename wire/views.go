@@ -53,7 +53,7 @@ type MessageLine struct {
 	// Name is what the fact is about.
 	Name string `json:"name"`
 	Text string `json:"text"`
-	// Link says that the text is an address from the state table: where to look at the job at its provider.
+	// Link reports whether the text is an address from the state table: where to look at the job at its provider.
 	Link bool `json:"link,omitempty"`
 }
 
