@@ -3,6 +3,7 @@ package statetables
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,6 +38,8 @@ type input struct {
 	params map[string]string
 	jobID  string
 	now    time.Time
+
+	lower map[string]string // header as expressions see it, once one has looked
 }
 
 // ResolveName returns CEL the variables of the format.
@@ -62,13 +65,21 @@ func (in *input) ResolveName(name string) (any, bool) {
 // Parent ends the chain of scopes.
 func (in *input) Parent() interpreter.Activation { return nil }
 
+// lowerHeader joins the values of each header under its name in lower case. An answer may have thousands.
 func (in *input) lowerHeader() map[string]string {
-	lower := make(map[string]string, len(in.header))
-	for name := range in.header {
-		name = strings.ToLower(name)
-		lower[name] = headerValue(in.header, name)
+	if in.lower != nil {
+		return in.lower
 	}
-	return lower
+	in.lower = make(map[string]string, len(in.header))
+	for _, name := range slices.Sorted(maps.Keys(in.header)) { // the same answer reads the same each time
+		value := strings.Join(in.header[name], ", ")
+		name = strings.ToLower(name)
+		if before, ok := in.lower[name]; ok {
+			value = before + ", " + value
+		}
+		in.lower[name] = value
+	}
+	return in.lower
 }
 
 // expression is a compiled expression. One that only walks into the body or names a header (body.a.b[0].c,

@@ -1,8 +1,10 @@
 package statetables
 
 import (
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -22,6 +24,34 @@ func evaluate(tb testing.TB, text string, in *input) (any, error) {
 	compiled, err := compile(text, wantsText)
 	require.NoError(tb, err, text)
 	return compiled.eval(in)
+}
+
+// A header has one name, in whatever case it comes, and expressions see all that was sent under it.
+func TestHeadersOfAnExpression(t *testing.T) {
+	t.Parallel()
+	in := &input{header: map[string][]string{"X-Two": {"a", "b"}, "x-two": {"c"}, "X-One": {"d"}}}
+	require.Equal(t, map[string]string{"x-two": "a, b, c", "x-one": "d"}, in.lowerHeader())
+	walked, err := evaluate(t, `header["x-two"]`, in)
+	require.NoError(t, err)
+	require.Equal(t, "a, b, c", walked)
+}
+
+// R7: an answer is read in time however many headers fit into what is taken of it. What has left is waited for for some seconds
+// only, and an answer must not be lost over this.
+func TestManyHeadersAreReadInTime(t *testing.T) {
+	t.Parallel()
+	header := map[string][]string{}
+	for i := range 10_000 {
+		header["H"+strconv.FormatInt(int64(i), 36)] = []string{""}
+	}
+	in := &input{body: map[string]any{}, header: header}
+	began := time.Now()
+	for range 10 {
+		found, err := evaluate(t, `"x-export-status" in header || header["h0"] != ""`, in)
+		require.NoError(t, err)
+		require.Equal(t, false, found)
+	}
+	require.Less(t, time.Since(began), 5*time.Second) // some milliseconds on an idle machine
 }
 
 func TestExpressions(t *testing.T) {
