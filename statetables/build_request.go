@@ -59,6 +59,7 @@ func (b *builder) buildOrigins(polls bool) {
 		path := fmt.Sprintf("request.origins[%d]", i)
 		origin := b.template(path, text)
 		b.paramsOnly(path, origin)
+		b.withinReach(path, text)
 		if len(origin.names()) == 0 {
 			if _, err := parseOrigin(text); err != nil {
 				b.fail(path, "%s: %s", path, err)
@@ -123,7 +124,15 @@ func (b *builder) requestURL(path, text string, handedOut bool) template {
 			b.fail(path, "%s: http is for loopback only; write https://host/path", path)
 		}
 	}
+	b.withinReach(path, text)
 	return b.urlTemplate(path, text, handedOut)
+}
+
+// withinReach refuses an address that the worker would send nothing to. What a name leads to is seen when a request leaves.
+func (b *builder) withinReach(path, text string) {
+	if host := hostOf(hole.ReplaceAllString(text, "1")); !b.doc.Request.AllowPrivateNetwork && isPrivate(host) {
+		b.fail(path, "%s: nothing is sent to %q, which is no public address; write allow_private_network: true under request", path, host)
+	}
 }
 
 // urlTemplate parses a URL, which may begin with {status_url} where one is handed out.

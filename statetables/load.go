@@ -118,6 +118,9 @@ func (s *Set) Providers() []string { return slices.Sorted(maps.Keys(s.tables)) }
 
 func tableFiles(files fs.FS) ([]string, error) {
 	entries, err := fs.ReadDir(files, ".")
+	if notRead, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, notRead.Err // the path is "." whatever the source is, whose name stands before the error
+	}
 	if err != nil {
 		return nil, err
 	}

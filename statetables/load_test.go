@@ -91,7 +91,7 @@ func TestLoadReadsYAMLFilesOnly(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, set.Providers())
 	_, err = Load(Source{Name: "gone", FS: os.DirFS("testdata/gone")})
-	require.ErrorContains(t, err, "gone: ")
+	require.EqualError(t, err, "gone: no such file or directory")
 	_, err = Load(Source{FS: fstest.MapFS{"big.yaml": {Data: make([]byte, maxTableBytes+1)}}})
 	require.ErrorContains(t, err, "big.yaml:1: longer than 262144 bytes")
 }

@@ -121,6 +121,21 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
+// isPrivate says that a host that is written out is loopback, private or link-local.
+func isPrivate(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return isLoopback(host) || err == nil && (address.IsPrivate() || address.IsLinkLocalUnicast())
+}
+
+// hostOf is the host of a URL or an origin; empty where it has none that can be read.
+func hostOf(text string) string {
+	parsed, err := url.Parse(strings.TrimSuffix(text, ":*"))
+	if err != nil {
+		return ""
+	}
+	return parsed.Hostname()
+}
+
 // parseQuery reads a query strictly: one that cannot be taken apart hides its names.
 func parseQuery(raw string) (url.Values, error) {
 	query, err := url.ParseQuery(raw)
