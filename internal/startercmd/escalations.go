@@ -289,7 +289,7 @@ func (l *escalationList) print() error {
 	if err := writeTable(l.app.out, rows); err != nil {
 		return err
 	}
-	l.app.say("`%s show ID` shows what a decision needs", l.app.name)
+	l.app.say("`%s show ID` shows what a decision needs, `%[1]s decide ID` answers", l.app.name)
 	return nil
 }
 

@@ -54,7 +54,7 @@ func TestEscalationsAreFoundWithoutSearchAttributes(t *testing.T) {
 op#1-01234567  unknown_state  2026-11-29 12:00:00Z  extend, close
 `, out.String())
 	require.Equal(t, "the search attribute JobWaitDecideBy is not registered: asking every open wait\n"+
-		"jobwait/p/a/busy does not answer: no poller\n`starter show ID` shows what a decision needs\n", errs.String())
+		"jobwait/p/a/busy does not answer: no poller\n`starter show ID` shows what a decision needs, `starter decide ID` answers\n", errs.String())
 }
 
 // Without a worker the list is that of visibility, it comes soon, and it does not say that nothing waits.

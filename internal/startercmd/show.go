@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
@@ -66,12 +67,21 @@ func (a *app) show(ctx context.Context, s *server, workflowID, escalation string
 		return a.printJSON(seen)
 	}
 	if seen.Outcome == nil {
-		return writeOperation(a.out, seen)
+		return a.showOpen(seen)
 	}
 	if err := seen.how.write(a.out); err != nil {
 		return err
 	}
 	a.sayAgain(ctx, s, seen.how)
+	return nil
+}
+
+// showOpen says how a question is answered, where there is one.
+func (a *app) showOpen(seen shown) error {
+	if err := writeOperation(a.out, seen); err != nil || question(*seen.Operation) == nil {
+		return err
+	}
+	a.say("%s", suggestion(a.name, *seen.Operation, time.Now()))
 	return nil
 }
 
