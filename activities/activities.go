@@ -18,38 +18,38 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// Options say what the activities of a worker know and reach.
+// Options configure what the activities of a worker know and may reach. Only Tables is required.
 type Options struct {
-	// Tables are the state tables of this worker. Required.
+	// Tables are the state tables of the worker. Required.
 	Tables *statetables.Set
-	// Credentials resolves credential_ref: a CredentialsFile or a source of your own. Nil: no credential is known, and
-	// only tables without auth can be used.
+	// Credentials resolves credential_ref: a CredentialsFile or a source of your own. Nil means that there are no credentials, so
+	// that only tables without auth can be used.
 	Credentials CredentialSource
 	// Policy caps what specs may ask for (R29). The zero value caps nothing.
 	Policy Policy
-	// DecisionKeys are the public keys of which one must have signed a decision: a DecisionKeysFile or a source of your own.
-	// Nil: decisions need no signature, and whoever may send updates to the namespace may decide.
+	// DecisionKeys are the public keys that are trusted to sign decisions: a DecisionKeysFile or a source of your own. Nil means
+	// that decisions need no signature: whoever may send updates to the namespace may decide.
 	DecisionKeys DecisionKeySource
 	// Origins bound what this worker sends to each origin, and for how long the answer to one wait holds the others back. The
 	// zero value sets no rate, and holds back for DefaultMaxHoldSeconds at most.
 	Origins Origins
-	// Notifier tells people of escalations. Nil: LogNotifier with Logger.
+	// Notifier notifies people of escalations. Nil means a LogNotifier with Logger.
 	Notifier Notifier
-	// Destinations are where results may be carried to, by the names that fetches give. Nil: nowhere.
+	// Destinations are where fetches may write results, by the names that their specs use. Nil means nowhere.
 	Destinations map[string]Destination
-	// Visibility finds earlier waits for a job. Nil: the client of the worker that runs the activity.
+	// Visibility finds earlier waits for a job. Nil means the client of the worker that runs the activity.
 	Visibility Visibility
 	// Outcomes tells how waits and submissions ended, for fetches: a credential is sent only for what one of them has found. Nil:
 	// the client of the worker that runs the activity.
 	Outcomes Outcomes
-	// Logger receives what an operator must know. It is given no URL and no secret. Nil: slog.Default().
+	// Logger receives what an operator should know, without URLs or secrets. Nil means slog.Default().
 	Logger *slog.Logger
-	// Proxy chooses the egress proxy of a request. Nil: HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the environment.
+	// Proxy chooses the egress proxy of a request. Nil means HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the environment.
 	Proxy func(*http.Request) (*url.URL, error)
-	// RootCAs verify the servers. Nil: those of the system.
+	// RootCAs verify the certificates of providers. Nil means those of the system.
 	RootCAs *x509.CertPool
-	// DialContext replaces the dialer, and with it the guard that keeps requests out of private networks (R52). It is how a
-	// test reaches any table at a server of its own. Nil: the guarded dialer.
+	// DialContext replaces the dialer, and with it the guard that keeps requests out of private networks (R52). With it a
+	// test can serve any table from a server of its own. Nil means the guarded dialer.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
@@ -94,7 +94,7 @@ type Activities struct {
 	lanes        *lanes.Set
 }
 
-// New checks the options and fills in their defaults.
+// New returns the activities of a worker. The error is that of Options.Validate.
 func New(options Options) (*Activities, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func New(options Options) (*Activities, error) {
 	return a, nil
 }
 
-// Registry is what Register needs of a worker or of a test environment.
+// Registry is the part of a worker, or of a test environment, that Register needs.
 type Registry interface {
 	RegisterActivityWithOptions(activity any, options activity.RegisterOptions)
 }

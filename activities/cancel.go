@@ -8,9 +8,9 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// CancelAtProvider sends the one cancel request of a decision, under its own time-out and without regard to deadlines: a
-// job may be cancelled after the wait for it is over (R43). Unanswered, it is reported and never repeated. Its errors are
-// those of PollStatus.
+// CancelAtProvider sends the one cancel request of a decision. It has its own timeout and ignores deadlines: a job may be cancelled
+// after its wait has reached the deadline (R43). A request that gets no answer is reported as such and never repeated. The errors
+// are those of PollStatus.
 func (a *Activities) CancelAtProvider(ctx context.Context, request wire.CancelRequest) (wire.CancelResult, error) {
 	var result wire.CancelResult
 	withheld, heldBack, err := a.sendOnce(ctx, errand{

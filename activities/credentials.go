@@ -12,26 +12,25 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// ErrUnknownCredential reports that a source has no entry of the wanted name.
+// ErrUnknownCredential reports that a source has no entry of that name.
 var ErrUnknownCredential = errors.New("unknown credential")
 
-// CredentialSource resolves the names that specs give in credential_ref. It is asked afresh for every request (R50), so
-// that a rotation needs no restart. Its errors stand in history and in logs: they name the entry and the rule that is
-// broken, never a value.
+// CredentialSource resolves the names in credential_ref. It is asked for every request (R50), so that rotating a credential needs
+// no restart. Its errors are kept in history and in logs: they must name the entry and the rule that it breaks, never a value.
 type CredentialSource interface {
-	// Credential looks up one entry. It wraps ErrUnknownCredential where there is none.
+	// Credential returns the entry of that name. The error wraps ErrUnknownCredential if there is none.
 	Credential(ctx context.Context, name string) (Credential, error)
 }
 
 // Credential is one named entry: what it may be used for and how its value is read.
 type Credential struct {
-	// Version tells a rotated credential from the one before; a version that a provider has refused is not sent again
+	// Version distinguishes a rotated credential from the one before: a version that a provider has refused is not sent again
 	// (R9). Required.
 	Version string
 	// Origins are the origins (https://api.example.com, a port where it is not the scheme's) that the value may be sent
 	// to. At least one: whoever writes a spec chooses parts of the URL, and must not choose who gets the key.
 	Origins []string
-	// Providers and Accounts narrow which waits may use it. Empty: any.
+	// Providers and Accounts restrict which waits may use it. Empty means any.
 	Providers []string
 	Accounts  []string
 	// Fetch are URLs below which a FetchResult may ask with the credential for what no outcome of a wait names, each one
@@ -44,7 +43,7 @@ type Credential struct {
 	// the first one of a wait, or wire.ApprovalPerRequest, before each. Empty or wire.ApprovalNone: never. A wait keeps the rule
 	// that it began under.
 	Approval wire.ApprovalRule
-	// Read reads the value afresh. Required.
+	// Read returns the present value. Required.
 	Read func(ctx context.Context) (Secret, error)
 }
 

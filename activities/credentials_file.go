@@ -24,8 +24,8 @@ import (
 //	    fetch: []                 # URLs below which results are fetched that no outcome names
 //	    approval: per_request     # or per_operation: a person approves its use; absent: none
 //
-// A relative file is looked for beside the credentials file, and one line ending at its end is not part of the value.
-// Unknown fields are refused.
+// A relative path is relative to the credentials file. One line ending at the end of a secret's file is not part of the value.
+// Unknown fields are errors.
 type CredentialsFile string
 
 type credentialsDocument struct {
@@ -44,7 +44,7 @@ type credentialEntry struct {
 	Approval  string   `yaml:"approval"`
 }
 
-// Credential reads the file and gives the entry of that name.
+// Credential reads the file and returns the entry of that name.
 func (f CredentialsFile) Credential(_ context.Context, name string) (Credential, error) {
 	document, err := f.read()
 	if err != nil {
@@ -57,8 +57,8 @@ func (f CredentialsFile) Credential(_ context.Context, name string) (Credential,
 	return f.credential(name, entry)
 }
 
-// Validate reads the file and reports the first entry that breaks a rule. Values are not read: one that is not there yet
-// may be there when it is needed.
+// Validate reads the file and reports the first entry that breaks a rule. It does not read values, which may become available
+// later.
 func (f CredentialsFile) Validate() error {
 	document, err := f.read()
 	if err != nil {

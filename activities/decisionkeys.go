@@ -13,10 +13,10 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// DecisionKeySource says which public keys are trusted to sign decisions. It is asked when a wait begins and whenever a
-// question to people is opened, so that a rotation needs no restart. Its errors stand in history and in logs.
+// DecisionKeySource returns the public keys that are trusted to sign decisions. It is asked when a wait begins and whenever a
+// question to people is opened, so that rotating a key needs no restart. Its errors are kept in history and in logs.
 type DecisionKeySource interface {
-	// DecisionKeys returns the keys that are trusted now: 1 to wire.MaxDecisionKeys, each of another id.
+	// DecisionKeys returns the keys that are trusted now: 1 to wire.MaxDecisionKeys, with distinct ids.
 	DecisionKeys(ctx context.Context) ([]wire.DecisionKey, error)
 }
 
@@ -30,7 +30,7 @@ type DecisionKeySource interface {
 //	    public_key: PUAXw-hDiVqStwqnTRt-vJyYLM8uxJaMwM1V8Sr0Zgw
 //	    decided_by: "*"                                           # any: a service that knows who its people are
 //
-// Unknown fields are refused, and a file without keys, under which nobody could decide.
+// Unknown fields are errors, and so is a file without keys, with which nobody could decide.
 type DecisionKeysFile string
 
 type decisionKeysDocument struct {
@@ -96,7 +96,7 @@ func (a *Activities) trusted(ctx context.Context) ([]wire.DecisionKey, error) {
 	return keys, nil
 }
 
-// TrustedKeys answers which keys are trusted now. It runs as a local activity when a question is opened.
+// TrustedKeys returns the keys that are trusted now. It runs as a local activity when a question is opened.
 func (a *Activities) TrustedKeys(ctx context.Context) (wire.TrustedKeys, error) {
 	keys, err := a.trusted(ctx)
 	if err == nil && len(keys) == 0 {

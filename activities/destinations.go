@@ -13,13 +13,13 @@ import (
 	"github.com/jobwait/jobwait/internal/yamlfile"
 )
 
-// Destination is a place that results may be carried to.
+// Destination is a bucket to which fetches may write results.
 type Destination struct {
-	// Bucket is where objects are written. It stays its opener's to close. Required.
+	// Bucket is where objects are written. The caller that opened it closes it. Required.
 	Bucket *blob.Bucket
-	// MaxBytes is the largest object that it takes. 0: what the fetch allows.
+	// MaxBytes is the largest object to accept. 0 means no limit beyond that of the fetch.
 	MaxBytes int64
-	// Providers and Accounts narrow which results may go there. Empty: any.
+	// Providers and Accounts restrict whose results may be written. Empty means any.
 	Providers []string
 	Accounts  []string
 }

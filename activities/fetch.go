@@ -26,7 +26,7 @@ const (
 	runKey   = "jobwait-run"
 )
 
-// FetchResult carries one result to its destination. It may be repeated: a result is asked for with GET, and an object
+// FetchResult copies one result to its destination. It may be repeated: a result is requested with GET, and an object
 // appears whole or not at all. What repeating would not change is the outcome; an error is an application error of type
 // wire.ErrorFetchInterrupted, with a word for what broke, and asks for another attempt.
 func (a *Activities) FetchResult(ctx context.Context, request wire.FetchRequest) (wire.FetchResponse, error) {

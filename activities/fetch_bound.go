@@ -17,13 +17,13 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// ErrNoOutcome reports that there is no wait or submission of that workflow id which has ended with an outcome, or no longer.
+// ErrNoOutcome reports that no wait or submission with that workflow id has ended with an outcome, or that it is not kept any more.
 var ErrNoOutcome = errors.New("no outcome")
 
-// Outcomes tells how waits and submissions ended.
+// Outcomes looks up how waits and submissions ended.
 type Outcomes interface {
-	// Outcome returns that of the latest wait, or submission, of a workflow id; of a submission it has the job and its result. It wraps
-	// ErrNoOutcome where there is none.
+	// Outcome returns the outcome of the latest wait or submission with the workflow id; of a submission only the job and its result
+	// are set. The error wraps ErrNoOutcome if there is none.
 	Outcome(ctx context.Context, workflowID string) (wire.Outcome, error)
 }
 

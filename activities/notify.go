@@ -12,15 +12,15 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// Notifier tells people of an escalation, a reminder, a decision, or the end of a wait that they have to do with. It may be
-// called again for a notification that it delivered already, if the worker was lost meanwhile: Notification.ID is the
-// idempotency key. Its errors stand in history and in logs, so they hold no secret (the URL of a webhook is one).
+// Notifier notifies people of an escalation, a reminder, a decision, or the end of a wait. It may be called again for a
+// notification that it has delivered, if the worker was lost: Notification.ID is the idempotency key. Its errors are kept in
+// history and in logs, so they must not contain a secret (the URL of a webhook is one).
 type Notifier interface {
 	Notify(ctx context.Context, notification wire.Notification) error
 }
 
-// ChannelNotifier is a Notifier that reaches people in several ways. Notify calls Deliver in place of the Notifier's own
-// method, and again later as long as a channel is pending; what one attempt delivered, no other delivers again.
+// ChannelNotifier is a Notifier with several channels. The Notify activity calls Deliver instead of Notify, and again as long as a
+// channel is pending. What one attempt has delivered, the next does not deliver again.
 type ChannelNotifier interface {
 	Notifier
 	// Deliver tries every channel that before does not show as delivered or refused and whose time has come, and gives the
@@ -29,8 +29,8 @@ type ChannelNotifier interface {
 	Deliver(ctx context.Context, notification wire.Notification, before wire.NotifyResult, progress func(wire.NotifyResult)) wire.NotifyResult
 }
 
-// Notify hands the notification to the worker's Notifier. The error of a channel that has not taken it is of the type
-// wire.ErrorNotDelivered.
+// Notify passes the notification to the worker's Notifier. If a channel has not accepted it, the error is an application error of
+// type wire.ErrorNotDelivered.
 func (a *Activities) Notify(ctx context.Context, request wire.NotifyRequest) (wire.NotifyResult, error) {
 	if channels, ok := a.notifier.(ChannelNotifier); ok {
 		return deliver(ctx, channels, request.Notification)
@@ -93,7 +93,7 @@ func countDeliveries(ctx context.Context, before, after wire.NotifyResult) {
 	}
 }
 
-// LogNotifier writes a notification as one structured log line.
+// LogNotifier logs each notification as one structured line.
 type LogNotifier struct {
 	// Logger receives the lines. Required.
 	Logger *slog.Logger

@@ -9,7 +9,7 @@ import (
 	"github.com/jobwait/jobwait/internal/yamlfile"
 )
 
-// DefaultMaxHoldSeconds is how long one answer keeps other requests back at most, unless Origins say otherwise.
+// DefaultMaxHoldSeconds is the default of OriginLimits.MaxHoldSeconds.
 const DefaultMaxHoldSeconds = 600
 
 // The largest values of OriginLimits.
@@ -20,12 +20,12 @@ const (
 )
 
 // OriginLimits bound what one worker process sends to one origin with one credential. Requests beyond them are held back:
-// nothing is sent, no budget is used, and the server brings them back. Several processes together send as much as the sum
-// of their limits.
+// nothing is sent, no budget is used, and the server repeats them later. Several processes together may send the sum of their
+// limits.
 type OriginLimits struct {
-	// RequestsPerSecond is how many requests may leave in a second, evenly spaced. 0.001 to 10,000. Null: as many as come.
+	// RequestsPerSecond is how many requests may be sent per second, evenly spaced. 0.001 to 10,000. Nil means no limit.
 	RequestsPerSecond *float64 `yaml:"requests_per_second"`
-	// MaxConcurrent is how many requests may be under way at once. 1 to 10,000. Null: any number.
+	// MaxConcurrent is how many requests may be in flight at once. 1 to 10,000. Nil means no limit.
 	MaxConcurrent *int `yaml:"max_concurrent"`
 	// MaxHoldSeconds is how long a 429, or a 503 with Retry-After, that is answered to one wait keeps back the requests of
 	// the others. After that one request goes, and the others wait for its answer. 0 to 86,400; 0 keeps nobody back.
@@ -33,20 +33,20 @@ type OriginLimits struct {
 	MaxHoldSeconds *int `yaml:"max_hold_seconds"`
 }
 
-// Origins are the limits of a worker for the origins that it sends to. As a file:
+// Origins are the limits of a worker on the requests to each origin. As a file:
 //
 //	default: {max_hold_seconds: 300}
 //	origins:
 //	  "https://api.github.com": {requests_per_second: 5, max_concurrent: 10}
 //
-// A limit that an origin leaves out is that of default. The zero value sets no rate and no bound, and holds requests back
-// for DefaultMaxHoldSeconds at most.
+// An origin inherits the limits that it does not set from default. The zero value limits neither rate nor concurrency, and holds
+// requests back for at most DefaultMaxHoldSeconds.
 type Origins struct {
 	Default OriginLimits            `yaml:"default"`
 	Origins map[string]OriginLimits `yaml:"origins"`
 }
 
-// LoadOrigins reads a file of origins. Unknown fields and values out of range are refused.
+// LoadOrigins reads a file of origins. Unknown fields and values out of range are errors.
 func LoadOrigins(path string) (Origins, error) {
 	var origins Origins
 	if err := yamlfile.Read("origins", path, &origins); err != nil {
@@ -55,7 +55,7 @@ func LoadOrigins(path string) (Origins, error) {
 	return origins, origins.Validate()
 }
 
-// Validate reports a limit that is out of range, and an origin that is none or is named twice.
+// Validate reports a limit that is out of range, and an origin that is malformed or listed twice.
 func (o Origins) Validate() error {
 	if err := o.Default.validate("default"); err != nil {
 		return err

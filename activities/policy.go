@@ -10,10 +10,10 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// Caps bound what a spec may ask for (R29). A field that is left out takes the cap of the level above: the account's, else
-// the provider's, else the worker's, else none.
+// Caps bound what a spec may ask for (R29). A nil field inherits the cap of the level above: from the account to the provider, from
+// there to the worker, and from there to no cap.
 type Caps struct {
-	// MaxDeadlineSeconds is how far after the start of a wait its deadline may lie. At least 1.
+	// MaxDeadlineSeconds caps the time from the start of a wait to its deadline. At least 1.
 	MaxDeadlineSeconds *int `yaml:"max_deadline_seconds"`
 	// MaxStatusRequests, MaxTransportFailures and MaxRateLimited cap the budgets of a spec. At least 1.
 	MaxStatusRequests    *int `yaml:"max_status_requests"`
@@ -21,13 +21,13 @@ type Caps struct {
 	MaxRateLimited       *int `yaml:"max_rate_limited"`
 	// MaxExtensions caps how many grants a wait may have. 0 allows none.
 	MaxExtensions *int `yaml:"max_extensions"`
-	// MinBaseDelaySeconds is the least base delay of a spec. At least 1.
+	// MinBaseDelaySeconds is the smallest base delay that a spec may set. At least 1.
 	MinBaseDelaySeconds *int `yaml:"min_base_delay_seconds"`
 	// Grants cap what one decision may grant.
 	Grants GrantCaps `yaml:"grants"`
 }
 
-// GrantCaps bound one decision of a person below the standard of 7 days, 10,000 requests and 1,000 failures of each kind.
+// GrantCaps bound what one decision may grant, below the built-in bounds of 7 days, 10,000 requests and 1,000 failures of each kind.
 // At least 1 each.
 type GrantCaps struct {
 	Seconds           *int `yaml:"seconds"`
@@ -36,7 +36,7 @@ type GrantCaps struct {
 	RateLimited       *int `yaml:"rate_limited"`
 }
 
-// Policy is what a worker allows: its caps, and other caps for some providers and accounts. As a file:
+// Policy is what a worker allows: caps for all waits, and other caps for some providers and accounts. As a file:
 //
 //	max_deadline_seconds: 604800
 //	max_status_requests: 1000
@@ -47,7 +47,7 @@ type GrantCaps struct {
 //	    accounts:
 //	      org-42: {max_status_requests: 5000}
 //
-// A wait keeps the caps it was prepared under. The zero value caps nothing.
+// A wait keeps the caps that it started under. The zero value caps nothing.
 type Policy struct {
 	Caps      `yaml:",inline"`
 	Providers map[string]ProviderPolicy `yaml:"providers"`
@@ -59,7 +59,7 @@ type ProviderPolicy struct {
 	Accounts map[string]Caps `yaml:"accounts"`
 }
 
-// LoadPolicy reads a policy file. Unknown fields and values out of range are refused.
+// LoadPolicy reads a policy file. Unknown fields and values out of range are errors.
 func LoadPolicy(path string) (Policy, error) {
 	var policy Policy
 	if err := yamlfile.Read("policy", path, &policy); err != nil {
@@ -68,7 +68,7 @@ func LoadPolicy(path string) (Policy, error) {
 	return policy, policy.Validate()
 }
 
-// Validate reports a cap that is out of range.
+// Validate reports the first cap that is out of range.
 func (p Policy) Validate() error {
 	if err := p.validate("policy"); err != nil {
 		return err

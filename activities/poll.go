@@ -7,9 +7,9 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// PollStatus sends at most one status request and reads its answer. Whatever happened is the result. An error of type
-// wire.ErrorHeldBack means that nothing was sent and that the server is to repeat it; any other, that the call itself was
-// wrong or came too late to be one, and it is not repeated.
+// PollStatus sends at most one status request and reads its answer. A request that failed or was not sent is a result, not an
+// error. An application error of type wire.ErrorHeldBack means that nothing was sent and that the server should repeat the
+// activity. Any other error means that the activity was called wrongly or too late; it is not repeated.
 func (a *Activities) PollStatus(ctx context.Context, request wire.PollRequest) (wire.PollResult, error) {
 	var result wire.PollResult
 	withheld, heldBack, err := a.sendOnce(ctx, errand{

@@ -14,10 +14,10 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// Prepare returns the first recorded step of a wait: it validates the spec and takes the snapshot that the wait runs by (R28).
-// It sends nothing to the provider, so it may be repeated. What cannot be run is a non-retryable application error of
-// type wire.ErrorInvalidSpec, with one line that names the value, the rule and the way out; any other error is the
-// worker's or the server's trouble and may pass.
+// Prepare is the first activity of a wait: it validates the spec and takes the snapshot that the wait runs by (R28). It sends
+// nothing to the provider, so it may be repeated. For a spec that cannot be run it returns a non-retryable application error of
+// type wire.ErrorInvalidSpec, whose one line names the value, the rule and what to do. Any other error is a problem of the worker
+// or the server and may be temporary.
 func (a *Activities) Prepare(ctx context.Context, request wire.PrepareRequest) (wire.Prepared, error) {
 	spec, prepared, err := a.readSpec(request.Spec, request.StartedAt)
 	if err != nil {
@@ -36,8 +36,8 @@ func (a *Activities) Prepare(ctx context.Context, request wire.PrepareRequest) (
 	return prepared, nil
 }
 
-// CheckSpec says of a spec what Prepare would if the wait started at the given time, as far as it can be said before there is
-// a start: the same errors. It gives the spec as it was read.
+// CheckSpec validates a spec as Prepare would for a wait that starts at the given time, as far as that is possible before the wait
+// exists. It returns the decoded spec; its errors are those of Prepare.
 func (a *Activities) CheckSpec(ctx context.Context, data []byte, startedAt time.Time) (wire.Spec, error) {
 	spec, _, err := a.readSpec(data, startedAt)
 	if err != nil {

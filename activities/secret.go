@@ -36,7 +36,7 @@ func NewSecret(value string) (Secret, error) {
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// Reveal returns the value itself, empty for the zero Secret. Whoever calls it keeps the value out of errors and logs.
+// Reveal returns the value, empty for the zero Secret. The caller must keep it out of errors and logs.
 func (s Secret) Reveal() string {
 	if s.reveal == nil {
 		return ""

@@ -13,7 +13,7 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// Visibility is the part of Temporal's client.Client that prepare asks.
+// Visibility is the part of client.Client that Prepare uses.
 type Visibility interface {
 	ListWorkflow(ctx context.Context, request *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error)
 	CountWorkflow(ctx context.Context, request *workflowservice.CountWorkflowExecutionsRequest) (*workflowservice.CountWorkflowExecutionsResponse, error)

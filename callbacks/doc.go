@@ -1,7 +1,8 @@
-// Package callbacks receives the webhooks of providers. It checks where one comes from, finds out which job it is about, and
-// nudges the wait for that job, so that the next status request comes sooner. It does nothing else: it starts no wait, reads no
-// state, and what a nudge may bring forward is for the wait to say. Polling stays the truth.
+// Package callbacks receives the webhooks of providers. It verifies each one, reads which job it is about, and nudges the wait for
+// that job, so that the next status request is sent sooner. It does nothing else: it starts no waits and reads no states. The
+// answers to status requests alone decide, and the wait itself decides how soon it may ask.
 //
-// How a provider signs, and where the job's id stands, is in its state table (callback); which endpoints there are, and their
-// secrets, in Options. What arrives is bounded in size, time, rate and number, and what was received twice is passed on once.
+// How a provider signs its webhooks, and where they contain the job's id, is in the callback section of its state table. Options has
+// the endpoints and their secrets. Webhooks are limited in size, time, rate and number, and one that is received twice is passed
+// on once.
 package callbacks

@@ -54,7 +54,7 @@ type Endpoint struct {
 	Account string
 	// Secrets are the provider's for this webhook, 1 to 5; any of them is good, so that they can be changed.
 	Secrets []Secret
-	// Header is where a token stands whose table leaves it to who sets the webhook up. Empty otherwise.
+	// Header is the header that carries the token, if the table leaves its name to whoever sets up the webhook. Empty otherwise.
 	Header string
 }
 

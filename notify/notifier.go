@@ -76,7 +76,7 @@ func receiversOf(channel Channel, client *http.Client, options Options) []receiv
 	return all
 }
 
-// Providers returns those that channels are narrowed to, for whoever knows which there are.
+// Providers returns the providers that channels are restricted to, so that a worker can check that it has their tables.
 func (n *Notifier) Providers() []string {
 	var all []string
 	for _, channel := range n.options.Channels {

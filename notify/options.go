@@ -24,19 +24,19 @@ const (
 	maxURL        = 2048
 )
 
-// Options say where people are told.
+// Options configure a Notifier.
 type Options struct {
-	// BaseURL is where the inbox is, such as https://inbox.example.com; messages then lead to the page of their wait, which is
-	// /waits/<escaped workflow id> below it. Empty: they lead nowhere.
+	// BaseURL is the URL of the inbox, such as https://inbox.example.com, to which messages link: /waits/<escaped workflow id> below it
+	// is the page of a wait. Empty means no links.
 	BaseURL string
-	// Channels are the ways to people, 1 to 20.
+	// Channels are the channels to notify people on, 1 to 20.
 	Channels []Channel
 	// Logger also receives each notification as one line, as it would without channels, and where a channel panicked. Nil: no
 	// notification is logged, and a panic goes to slog.Default().
 	Logger *slog.Logger
 	// Proxy chooses the proxy of webhooks. Nil: HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the environment. Mail takes none.
 	Proxy func(*http.Request) (*url.URL, error)
-	// RootCAs verify the other sides. Nil: those of the system.
+	// RootCAs verify the certificates of webhooks and mail servers. Nil means those of the system.
 	RootCAs *x509.CertPool
 }
 

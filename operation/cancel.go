@@ -34,7 +34,7 @@ func (o *Operation) holdCancelBefore(now time.Time) time.Time {
 	return ceilMillisecond(now.Add(deadline.Sub(now) / 2)).UTC()
 }
 
-// CancelAnswered takes in what became of the cancel request. Cancel is an intent: unless the table says that an accepted
+// CancelAnswered handles the result of the cancel request. Cancel is an intent: unless the table says that an accepted
 // cancel is done at once, only status answers decide (R43).
 func (o *Operation) CancelAnswered(now time.Time, result wire.CancelResult) {
 	o.inFlight = nothing

@@ -11,8 +11,8 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// Message returns what a person reads who has to decide, or who is told how a wait ended. It holds no secret: everything in
-// it comes from the typed briefing (R38).
+// Message renders a briefing as the text of a message to people: a question to decide, a decision, or the end of a wait. It
+// contains no secret, because the briefing has none (R38).
 func Message(b wire.Briefing) string {
 	text := []string{Headline(b)}
 	for _, line := range messageLines(b) {
@@ -93,7 +93,7 @@ func askText(b wire.Briefing, open wire.Escalation) string {
 	return oneLine(fmt.Sprintf("%s %s before %s, else it %s; options:", answer, open.ID, timestamp(open.WindowEndsAt), silence))
 }
 
-// Headline returns the first line of Message: where the wait stands, or what was decided. It is one line, whoever is quoted.
+// Headline returns the first line of Message: the state of the wait, or what was decided. It is always a single line.
 func Headline(b wire.Briefing) string { return oneLine(headline(b)) }
 
 func headline(b wire.Briefing) string {
@@ -185,7 +185,7 @@ func answersText(answers map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// Span returns a duration as a person says it, in every text of the product: "42s", "17m05s", "3h05m", and from two days on
+// Span formats a duration for people, as all texts of jobwait do: "42s", "17m05s", "3h05m", and from two days on
 // "7 days" or "4 days 4h".
 func Span(d time.Duration) string {
 	const day = 24 * time.Hour

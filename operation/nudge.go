@@ -6,7 +6,7 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// Nudge takes in that somebody outside says that the job may have changed: the next poll comes as soon as the provider's
+// Nudge handles a hint from outside that the job may have changed: the next poll comes as soon as the provider's
 // minimum (R16), min_delay (R21) and the budgets allow. It adds no budget, ends nothing, and keeps the last request for its
 // own time. Between two requests one nudge counts and is noted, so that a flood of them neither polls faster nor fills the
 // audit. After the end it has no effect.

@@ -33,7 +33,7 @@ func (v verdict) terminal() bool {
 
 func stopFor(reason wire.Reason, detail string) verdict { return verdict{stops, reason, detail} }
 
-// StatusAnswered takes in what the status request in flight taught.
+// StatusAnswered handles the result of the status request in flight.
 func (o *Operation) StatusAnswered(now time.Time, result wire.PollResult) {
 	o.inFlight = nothing
 	if result.NotSent != "" {

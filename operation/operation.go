@@ -48,7 +48,7 @@ type Wait struct {
 	Until time.Time
 	// Summary is one line for people who look at the timer.
 	Summary string
-	// Withdraw reports whether the request in flight is no longer wanted: if it is held back and not under way, it ends now.
+	// Withdraw reports whether the request in flight is no longer wanted and should be cancelled if it is held back.
 	Withdraw bool
 }
 
@@ -67,7 +67,7 @@ type SendCancel struct {
 // Notify delivers one notification. It never holds up the wait.
 type Notify struct {
 	Request wire.NotifyRequest
-	// Closing reports whether the wait is decided and ends when this is delivered or given up.
+	// Closing reports whether the wait ends as soon as this is delivered or given up.
 	Closing bool
 	// HandOver reports whether a workflow of its own delivers it, so that the end is not held up. It is notified as soon as that
 	// workflow has started.
@@ -113,7 +113,7 @@ func Open(prepared wire.Prepared, firstRunID string, startedAt, now time.Time) *
 	return op
 }
 
-// Resume goes on with the record that the last run carried over.
+// Resume continues from the record of the previous run.
 func Resume(rec wire.Record) *Operation {
 	if rec.Answers == nil {
 		rec.Answers = map[string]int{}
@@ -121,7 +121,7 @@ func Resume(rec wire.Record) *Operation {
 	return &Operation{rec: rec}
 }
 
-// Record returns the whole state, ready to be carried over. Only a quiet operation loses nothing by it.
+// Record returns the state to carry over to the next run. It is complete only if the operation is Quiet.
 func (o *Operation) Record() wire.Record { return o.rec }
 
 // Quiet reports whether the wait can be carried over without losing or repeating anything: no request is in flight and
@@ -134,7 +134,7 @@ func (o *Operation) InFlight() bool { return o.inFlight != nothing }
 // Polling reports whether the request in flight is a status request.
 func (o *Operation) Polling() bool { return o.inFlight == statusRequest }
 
-// AuditOfRun returns how many audit entries this run holds, and about how many bytes they are in the answer to a query.
+// AuditOfRun returns the number of audit entries of this run, and their approximate size in bytes in the answer to a query.
 func (o *Operation) AuditOfRun() (entries, bytes int) { return o.journal.n, o.entryBytes }
 
 // Next says what to do now. Each command is given once: the shell carries it out and reports back with StatusAnswered,
@@ -285,8 +285,8 @@ func (o *Operation) deadline() (time.Time, wire.Reason) {
 	return at, reason
 }
 
-// StopWaiting returns the workflow's cancellation: a request in flight is awaited and a terminal answer decides, otherwise
-// the wait closes. Nothing is cancelled at the provider (R48).
+// StopWaiting reports that the workflow was cancelled. A request in flight is awaited, and a terminal answer to it decides;
+// otherwise the wait closes. Nothing is cancelled at the provider (R48).
 func (o *Operation) StopWaiting() { o.stopping = true }
 
 // Stopping reports whether the wait was told to stop.

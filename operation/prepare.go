@@ -42,14 +42,14 @@ func standardGrants() wire.GrantBounds {
 // Knowledge is what the worker knows when it prepares a wait.
 type Knowledge struct {
 	Table wire.TableFacts
-	// Advice is the table's schedule; null values are open.
+	// Advice is the table's schedule; nil fields advise nothing.
 	Advice wire.Schedule
-	// FloorSeconds is the table's least time between two requests, CapSeconds its cap on a delay; 0: none.
+	// FloorSeconds is the table's minimum time between two requests, CapSeconds its cap on delays; 0 means none.
 	FloorSeconds int
 	CapSeconds   int
-	// RetentionSeconds is how long the provider keeps a job; 0: not known.
+	// RetentionSeconds is how long the provider keeps a job after its submission; 0 if unknown.
 	RetentionSeconds int64
-	// TellDecisions: people are told of decisions and ends, too.
+	// TellDecisions reports whether people are also notified of decisions and ends.
 	TellDecisions bool
 	Policy        Policy
 }
@@ -62,11 +62,11 @@ type Policy struct {
 	MaxRateLimited       int
 	MaxExtensions        *int
 	MinBaseDelaySeconds  int
-	// Grants caps one decision; a zero field means the standard.
+	// Grants caps what one decision may grant; a zero field means the built-in bound.
 	Grants wire.GrantBounds
 }
 
-// SpecError says which rule a spec breaks, with the value and the way out.
+// SpecError reports the rule that a spec breaks, with the value and what to do about it.
 type SpecError struct{ Problem string }
 
 func (e *SpecError) Error() string { return "spec: " + e.Problem }
@@ -75,8 +75,8 @@ func specError(format string, args ...any) error {
 	return &SpecError{Problem: fmt.Sprintf(format, args...)}
 }
 
-// Prepare validates the spec's own values, fills its defaults, and takes the snapshot that the wait runs by (R28).
-// Nothing bad is replaced: the error is a *SpecError.
+// Prepare validates the values of the spec, fills in its defaults, and takes the snapshot that the wait runs by (R28). The error is
+// a *SpecError; invalid values are never replaced.
 func Prepare(spec wire.Spec, startedAt time.Time, known Knowledge) (wire.Prepared, error) {
 	for _, check := range []func(wire.Spec) error{checkIdentity, checkBudgets, checkSchedule, checkEscalation} {
 		if err := check(spec); err != nil {

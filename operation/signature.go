@@ -26,7 +26,7 @@ func (o *Operation) keysWanted() bool {
 // keys that were recorded before may have been removed since.
 const keysUnrecorded = "the question opens in this moment, and the keys that are trusted for it are not recorded yet"
 
-// KeysLearned takes in which keys are trusted from now on. No keys at all means that nobody could say: those recorded before
+// KeysLearned records the keys that are trusted from now on. No keys means that they could not be read: those recorded before
 // stay, for a wait that asks for signatures never ceases to.
 func (o *Operation) KeysLearned(keys []wire.DecisionKey) {
 	if open := o.Question(); open != nil {

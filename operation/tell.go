@@ -69,7 +69,7 @@ func (o *Operation) deliver() Command {
 	}
 }
 
-// Notified takes in what came of the notification with this id, as NoticeDetail puts it; empty: it was delivered.
+// Notified handles the end of the delivery of the notification with this id. detail is a NoticeDetail; empty means delivered.
 func (o *Operation) Notified(now time.Time, id, detail string) {
 	for i, pending := range o.rec.Notifications {
 		if pending.ID == id && i < o.delivering {
@@ -151,7 +151,7 @@ const (
 // NoticeHandedOver returns the detail of a notification that another workflow delivers.
 func NoticeHandedOver(workflowID string) string { return noticeHandedOver + workflowID }
 
-// NoticeDetail returns what the audit keeps of a delivery: which channels have it, and why the others have not. failed says that
+// NoticeDetail summarizes a delivery for the audit: which channels have it, and why the others do not. failed means that
 // it was given up.
 func NoticeDetail(result wire.NotifyResult, failed bool) string {
 	var has, hasNot []string

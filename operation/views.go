@@ -17,13 +17,13 @@ func (o *Operation) Provider() string { return o.rec.Prepared.Spec.Provider }
 // AttributesRegistered reports whether search attributes may be upserted, as it was when the wait began.
 func (o *Operation) AttributesRegistered() bool { return o.rec.Prepared.AttributesRegistered }
 
-// StatusRequestsUsed returns how many status requests were reserved, over all runs.
+// StatusRequestsUsed returns the number of status requests reserved so far, over all runs.
 func (o *Operation) StatusRequestsUsed() int { return o.rec.Counters.StatusRequestsUsed }
 
 // Escalation returns the open escalation, or nil.
 func (o *Operation) Escalation() *wire.Escalation { return o.rec.Escalation }
 
-// Question returns what waits for a person's answer: the open escalation, else the open proposal, or nil.
+// Question returns the open escalation, else the open proposal, else nil.
 func (o *Operation) Question() *wire.Escalation {
 	switch {
 	case o.rec.Escalation != nil:
@@ -35,7 +35,7 @@ func (o *Operation) Question() *wire.Escalation {
 	}
 }
 
-// Reason returns why something waits for a person's answer or how the wait closed; empty while it goes on.
+// Reason returns the reason of the open escalation or proposal, or of the end of the wait; empty while it continues.
 func (o *Operation) Reason() wire.Reason {
 	switch {
 	case o.rec.Outcome != nil:
@@ -84,7 +84,7 @@ func (o *Operation) EscalationView(now time.Time) *wire.EscalationView {
 	return view
 }
 
-// Briefing returns what a decision needs to know of the wait at the given time (R38).
+// Briefing returns what people need to know about the wait at the given time to decide (R38).
 func (o *Operation) Briefing(now time.Time) wire.Briefing {
 	spec := o.rec.Prepared.Spec
 	briefing := wire.Briefing{

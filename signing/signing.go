@@ -49,7 +49,7 @@ func fromSeed(keyID, decidedBy string, seed []byte) (PrivateKey, error) {
 
 var encoding = base64.RawURLEncoding.Strict()
 
-// Public returns what workers are told of the key.
+// Public returns the public key, for the configuration of workers.
 func (k PrivateKey) Public() wire.DecisionKey {
 	public := wire.DecisionKey{KeyID: k.id, DecidedBy: k.decidedBy}
 	if k.key != nil {
@@ -99,7 +99,7 @@ func ReadFile(path string) (PrivateKey, error) {
 	return fromSeed(read.KeyID, read.DecidedBy, seed)
 }
 
-// File returns the content of a private key's file, the key itself in it.
+// File returns the content of a key file, which contains the private key.
 func (k PrivateKey) File() ([]byte, error) {
 	if k.key == nil {
 		return nil, errors.New("decision key: there is none; New makes one")
@@ -128,8 +128,8 @@ func (k PrivateKey) WriteFile(path string) error {
 // String returns the key's id.
 func (k PrivateKey) String() string { return "decision key " + k.id }
 
-// GoString returns the key's id, too.
+// GoString returns the key's id.
 func (k PrivateKey) GoString() string { return k.String() }
 
-// LogValue returns the key's id, too.
+// LogValue returns the key's id.
 func (k PrivateKey) LogValue() slog.Value { return slog.StringValue(k.String()) }

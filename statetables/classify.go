@@ -17,7 +17,7 @@ type Response struct {
 	Header map[string][]string
 	// Body after content decoding, at most MaxBodyBytes.
 	Body []byte
-	// BodyTooLarge reports whether the body or the headers passed their limit; Body is then ignored.
+	// BodyTooLarge reports whether the body or the headers exceeded their limit; Body is then ignored.
 	BodyTooLarge bool
 	// ReceivedAt is the local time of the answer. It decides how old a job is and what a date in the answer means.
 	ReceivedAt time.Time
@@ -40,9 +40,9 @@ func (t *Table) Classify(asked wire.Target, reading wire.ReadingContext, respons
 
 // CancelReading is what the answer to a cancel request says.
 type CancelReading struct {
-	// Accepted reports whether the answer is one that the table expects of a cancel that was taken.
+	// Accepted reports whether the answer is one that the table expects for an accepted cancel.
 	Accepted bool
-	// Confirmed reports whether the table documents an accepted cancel as done at once.
+	// Confirmed reports whether, by the table, an accepted cancel takes effect at once.
 	Confirmed bool
 	Guidance  wire.Guidance
 }

@@ -1,7 +1,9 @@
-// Package statetables says what the answers of providers mean. A state table is data, one YAML file per provider; Load reads
-// and checks tables, and a Table turns one HTTP answer into one observation.
+// Package statetables interprets the answers of providers. A state table is data, one YAML file per provider: Load reads and checks
+// tables, and a Table builds the requests to its provider and turns each HTTP answer into an observation.
 //
-// The package is pure: it opens no connection, reads no clock and draws no random number. Whoever sends the requests
-// (package activities) builds them with StatusRequest, CancelRequest and SubmitRequest and hands the answers to Classify,
-// ReadCancel and ReadSubmission. docs/state-tables.md is the reference of the format.
+// The package is pure: it opens no connection, reads no clock and draws no random numbers. Package activities builds requests with
+// StatusRequest, CancelRequest and SubmitRequest, sends them, and passes the answers to Classify, ReadCancel and ReadSubmission.
+//
+// The types whose names end in Doc mirror the YAML format, for programs that show or check tables. docs/state-tables.md is its
+// reference.
 package statetables

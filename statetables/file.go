@@ -13,12 +13,12 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// File is one table file as it is written, for those who want to know what a table says rather than what an answer means.
-// It is decoded and nothing more: Load finds out whether it is right.
+// File is the content of one table file, for programs that want to show what a table says rather than classify answers with it. It
+// is decoded but not checked; Load checks it.
 type File struct {
-	// Name is the file's, behind its source's.
+	// Name is the name of the file, prefixed by that of its source.
 	Name string
-	// Digest is what Table.Digest gives.
+	// Digest is that of Table.Digest.
 	Digest string
 	Table  Document
 
@@ -26,7 +26,7 @@ type File struct {
 	root *yaml.Node
 }
 
-// Files reads the table files of a source, sorted by provider.
+// Files decodes the table files of a source, sorted by provider.
 func Files(source Source) ([]File, error) {
 	names, err := tableFiles(source.FS)
 	if err != nil {
@@ -56,7 +56,7 @@ func openFile(source Source, name string) (File, error) {
 	return file, nil
 }
 
-// Load compiles and checks this table alone and runs its examples, as the function Load does with those of a source.
+// Load compiles and checks this table and runs its examples, as the function Load does for all tables of a source.
 func (f File) Load() (*Table, error) {
 	table, faults := parseTable(f.data)
 	if len(faults) > 0 {
@@ -65,13 +65,13 @@ func (f File) Load() (*Table, error) {
 	return table, nil
 }
 
-// MarshalJSON returns the table under the keys of its file and in their order. Numbers keep their digits; a text that YAML
-// would take for something else, such as a day, is a text.
+// MarshalJSON encodes the table with the keys of its file, in their order. Numbers keep their digits, and what YAML would resolve to
+// another type, such as a date, stays a string.
 func (f File) MarshalJSON() ([]byte, error) {
 	return jsonOf(f.root, func(node *yaml.Node) (string, error) { return quote(node.Value) })
 }
 
-// Job returns the job that the examples are about, as a spec names it. What else a spec needs is left empty.
+// Job returns a spec that names the job of the examples. Its other fields are empty.
 func (f File) Job() wire.Spec { return f.Table.ExampleJob.spec(f.Table.Provider) }
 
 // Example is one example of a table: an answer, the job it is about, and what it must be read as.
@@ -84,7 +84,7 @@ type Example struct {
 	Want     WantDoc
 }
 
-// Examples returns the table's, in their order. The error names one that cannot be served.
+// Examples returns the examples of the table, in their order. The error names an example whose answer cannot be built.
 func (f File) Examples() ([]Example, error) {
 	examples := make([]Example, len(f.Table.Examples))
 	for i, written := range f.Table.Examples {
@@ -100,7 +100,7 @@ func (f File) Examples() ([]Example, error) {
 	return examples, nil
 }
 
-// Differences tells, place by place, in what a reading is not the one that the example wants. None: it is.
+// Differences lists the fields in which an observation differs from what the example wants; empty if there are none.
 func (e Example) Differences(got wire.Observation) []string { return e.Want.differences(got) }
 
 // SubmitExample is one example of submitting with a table: an answer, what was asked for, and what it must be read as.
@@ -114,7 +114,7 @@ type SubmitExample struct {
 	Want     WantSubmitDoc
 }
 
-// Submissions returns the examples of submitting, in their order. The error names one that cannot be served.
+// Submissions returns the examples of submitting, in their order. The error names an example whose answer cannot be built.
 func (f File) Submissions() ([]SubmitExample, error) {
 	if f.Table.Submit == nil || f.Table.Submit.Answer == nil {
 		return nil, nil
@@ -147,5 +147,5 @@ func (d *Document) submitted() wire.Target {
 	return target
 }
 
-// Differences tells, place by place, in what a reading is not the one that the example wants. None: it is.
+// Differences lists the fields in which a reading differs from what the example wants; empty if there are none.
 func (e SubmitExample) Differences(got SubmissionReading) []string { return e.Want.differences(got) }

@@ -26,10 +26,10 @@ var builtin embed.FS
 //go:embed demo
 var demo embed.FS
 
-// Builtin returns the tables that come with jobwait, without the demonstration provider.
+// Builtin returns the tables that come with jobwait, except that of the demonstration provider.
 func Builtin() fs.FS { return sub(builtin, "tables") }
 
-// Demo returns the table of demo-export, the provider that jobwait's demonstration and its tests fake.
+// Demo returns the table of demo-export, the provider of jobwait's demonstration and tests.
 func Demo() fs.FS { return sub(demo, "demo") }
 
 func sub(files embed.FS, dir string) fs.FS {
@@ -43,20 +43,20 @@ func sub(files embed.FS, dir string) fs.FS {
 // maxTableBytes bounds one table file.
 const maxTableBytes = 256 << 10
 
-// Source is one place that tables are read from: every *.yaml and *.yml file at the top of FS.
+// Source is a place to read tables from: every *.yaml and *.yml file at the top of FS.
 type Source struct {
-	// Name stands before file names in error texts; empty for the built-in tables.
+	// Name is the prefix of file names in errors; empty for the built-in tables.
 	Name string
 	FS   fs.FS
 }
 
-// Set holds loaded tables by provider. It is immutable and safe for concurrent use.
+// Set is a set of loaded tables, by provider. It is immutable and safe for concurrent use.
 type Set struct {
 	tables map[string]*Table
 }
 
-// Load reads, compiles and checks every table of every source and runs its examples. The error joins the faults of all
-// files, each as "file.yaml:14: what is wrong; what to write instead". A provider may stand in one file only.
+// Load reads, compiles and checks every table of every source and runs its examples. The error joins the faults of all files, each
+// as "file.yaml:14: what is wrong; what to write instead". Two tables for the same provider are a fault.
 func Load(sources ...Source) (*Set, error) {
 	set := &Set{tables: map[string]*Table{}}
 	files := map[string]string{}
@@ -107,7 +107,7 @@ func loadSource(source Source) ([]loaded, error) {
 	return read, err
 }
 
-// Table returns the table of a provider.
+// Table returns the table of a provider, and whether there is one.
 func (s *Set) Table(provider string) (*Table, bool) {
 	table, ok := s.tables[provider]
 	return table, ok

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// URLRejectedError refuses a status URL that a spec or an answer handed out. Its text holds nothing of the URL.
+// URLRejectedError reports that the table does not accept a status URL of a spec or an answer. Its text contains nothing of the URL.
 type URLRejectedError struct {
 	// Rule is the rule that the URL breaks.
 	Rule string
-	// Elsewhere reports whether the URL is well formed and only of another origin than the table's.
+	// Elsewhere reports whether the URL is well formed but not at an origin of the table.
 	Elsewhere bool
 }
 

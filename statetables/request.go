@@ -11,15 +11,15 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// Request is one request to a provider as its table wants it. It holds no secret until Authorize adds it.
+// Request is one request to a provider, built by its table. It contains no secret until Authorize adds one.
 type Request struct {
 	Method string
 	// URL is absolute, without userinfo and fragment, and its origin is among Origins.
 	URL string
-	// Header holds exactly the headers to send besides those of HTTP itself.
+	// Header contains the headers to send in addition to those that HTTP requires.
 	Header map[string]string
 	Body   []byte
-	// Auth is the first of the table's ways, unless Choose took another; the zero value where no credential is sent.
+	// Auth is the default of the table, unless Choose selected another; the zero value if no credential is sent.
 	Auth Auth
 	// Origins are the origins that the table accepts for this target, written scheme://host:port in lower case.
 	Origins []string
@@ -29,7 +29,8 @@ type Request struct {
 	ways []Auth
 }
 
-// Choose returns the request with the way of the table that a credential names; the table's first where it names none.
+// Choose returns the request with the Auth of the given scheme, or with the table's default for an empty scheme. The error is that
+// of Table.CheckScheme.
 func (r Request) Choose(scheme string) (Request, error) {
 	if scheme == "" || len(r.ways) == 0 {
 		return r, nil
@@ -62,27 +63,27 @@ const (
 	schemeQuery  = "query"
 )
 
-// AuthSchemes returns the words that a credential may choose by.
+// AuthSchemes returns the schemes that a table may declare and a credential may choose.
 func AuthSchemes() []string { return []string{schemeBearer, schemeBasic, schemeHeader, schemeQuery} }
 
-// Auth says where a credential goes. The zero value: the provider is asked without one.
+// Auth says where a request carries the credential. The zero value means nowhere.
 type Auth struct {
-	// Scheme is the table's word for it, one of AuthSchemes.
+	// Scheme is one of AuthSchemes.
 	Scheme string
-	// Header carries Prefix and the secret.
+	// Header is the name of the header that carries Prefix and the secret.
 	Header string
 	Prefix string
-	// Basic sends the secret, which is "user:password", in base64.
+	// Basic encodes the secret, "user:password", in base64.
 	Basic bool
-	// Query names the query parameter that carries the secret, where a provider wants it in the URL.
+	// Query is the name of the query parameter that carries the secret, if it goes into the URL.
 	Query string
 }
 
-// Needed reports whether a credential must be given.
+// Needed reports whether the request needs a credential.
 func (a Auth) Needed() bool { return a.Header != "" || a.Query != "" }
 
-// Authorize returns the request with the secret where the table wants it; without auth it is the same request. A URL
-// that carries a secret must not be logged.
+// Authorize returns the request with the secret added as Auth says; without Auth it returns the request unchanged. The URL of the
+// result may contain the secret and must not be logged.
 func (r Request) Authorize(secret string) Request {
 	if r.Auth.Query != "" {
 		r.URL = withQuery(r.URL, []string{r.Auth.Query + "=" + wire.EscapeSegment(secret)})
@@ -133,8 +134,8 @@ func (r reach) of(request Request, target wire.Target) Request {
 	return request
 }
 
-// StatusRequest returns the one GET that asks for the job's status. The error is a *URLRejectedError where the URL is not
-// one the table accepts.
+// StatusRequest returns the GET that asks for the status of the job. The error is a *URLRejectedError if the table does not accept
+// the URL.
 func (t *Table) StatusRequest(target wire.Target) (Request, error) {
 	if t.nextURL == nil || target.StatusURL == "" || t.reach.polls {
 		return t.request(t.status, target)
@@ -144,8 +145,8 @@ func (t *Table) StatusRequest(target wire.Target) (Request, error) {
 	return t.request(next, target)
 }
 
-// CancelRequest returns the documented cancel call. The error is ErrNoCancel where the table has none, a *URLRejectedError
-// where the URL is not one the table accepts.
+// CancelRequest returns the documented cancel call. The error is ErrNoCancel if there is none, or a *URLRejectedError if the table
+// does not accept the URL.
 func (t *Table) CancelRequest(target wire.Target) (Request, error) {
 	if t.cancel == nil {
 		return Request{}, ErrNoCancel

@@ -10,9 +10,9 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// CheckSpec says what the table demands of a spec and the spec does not meet: declared params that match their
-// patterns, the account, a status URL where the table polls one, states it lists, a credential where it needs one. All
-// faults are joined. No error holds a URL.
+// CheckSpec validates a spec against the table: params that are declared and match their patterns, the account, a status URL if the
+// table polls one, expected states that the table lists, a credential if one is needed. The error joins all faults and never
+// contains a URL.
 func (t *Table) CheckSpec(spec wire.Spec) error {
 	faults := t.checkParams(spec.Params)
 	if len(faults) == 0 {
@@ -31,8 +31,7 @@ func ofSpec(faults []error) error {
 	return errors.Join(faults...)
 }
 
-// CheckTarget returns the part of CheckSpec that says of which job a request is: params and account. Its faults do not say that they
-// are a spec's.
+// CheckTarget validates the params and the account of a target as CheckSpec does those of a spec. The error joins all faults.
 func (t *Table) CheckTarget(target wire.Target) error {
 	if faults := t.checkParams(target.Params); len(faults) > 0 {
 		return errors.Join(faults...)
@@ -159,7 +158,7 @@ func targetOf(spec wire.Spec) wire.Target {
 	}
 }
 
-// Facts returns what the controller snapshots of the table for a wait. The spec must have passed CheckSpec.
+// Facts returns the facts of the table that a wait records when it begins. The spec must have passed CheckSpec.
 func (t *Table) Facts(spec wire.Spec) (wire.TableFacts, error) {
 	facts := wire.TableFacts{Digest: t.digest}
 	if t.cancel != nil {

@@ -159,7 +159,7 @@ func (n notFound) inGrace(elapsed time.Duration, before int) bool {
 		(n.graceCount == 0 || before < n.graceCount)
 }
 
-// Provider returns the name under which a spec asks for this table.
+// Provider returns the name by which specs refer to the table.
 func (t *Table) Provider() string { return t.provider }
 
 // Title names the provider's service for people.
@@ -168,13 +168,14 @@ func (t *Table) Title() string { return t.title }
 // Digest identifies the table's text: "sha256:" and the lower-case hex of the hash of the file's bytes.
 func (t *Table) Digest() string { return t.digest }
 
-// Auth returns the ways in which the provider takes a credential, the default first; empty where it takes none.
+// Auth returns the ways in which the provider accepts a credential, the default first; empty if it accepts none.
 func (t *Table) Auth() []Auth { return slices.Clone(t.reach.auth) }
 
-// NeedsCredential reports whether the provider is never asked without a credential.
+// NeedsCredential reports whether every request to the provider needs a credential.
 func (t *Table) NeedsCredential() bool { return len(t.reach.auth) > 0 && !t.reach.open }
 
-// CheckScheme reports whether the provider takes a credential in the way that the credential names; "" names none.
+// CheckScheme returns an error if the provider does not accept credentials by the scheme. It accepts an empty scheme, and any
+// scheme if the table has no auth.
 func (t *Table) CheckScheme(scheme string) error {
 	if scheme == "" || len(t.reach.auth) == 0 {
 		return nil
@@ -183,13 +184,13 @@ func (t *Table) CheckScheme(scheme string) error {
 	return err
 }
 
-// Advice is what a table says about pacing.
+// Advice is what a table says about the pace of requests.
 type Advice struct {
-	// Schedule fits the provider's typical durations. It stands where the spec says nothing; null fields advise nothing.
+	// Schedule suits the typical durations of the provider's jobs. It applies to what the spec does not set; nil fields advise nothing.
 	Schedule wire.Schedule
-	// FloorSeconds is the least time between two requests that the provider accepts. It wins over the spec. 0: none.
+	// FloorSeconds is the minimum time between two requests that the provider accepts. It overrides the spec. 0 means none.
 	FloorSeconds int
-	// CapSeconds is the longest sleep that the provider's retention allows. It wins over the spec. 0: none.
+	// CapSeconds is the longest delay that the provider's retention allows. It overrides the spec. 0 means none.
 	CapSeconds int
 	// RetentionSeconds is how long after its submission a job can be read at the provider. 0: not documented, or counted
 	// from the job's end, which nobody knows beforehand.
@@ -231,8 +232,8 @@ func (t *Table) speaks(value any) bool {
 	}
 }
 
-// Renewable says that a status request brings a fresh reference of that name in the place of one that ran out, as the provider
-// documents it.
+// Renewable reports whether, as the provider documents, a new status answer contains a fresh reference for the named result when the
+// earlier one has expired.
 func (t *Table) Renewable(result string) bool {
 	return slices.ContainsFunc(t.result, func(known reference) bool { return known.name == result && known.renewable })
 }

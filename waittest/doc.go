@@ -1,3 +1,3 @@
-// Package waittest is what teams need to test their waits: a scripted provider that answers over real HTTP and remembers what it
-// was asked, and recorded histories, which are fetched, kept as JSON, and replayed strictly against the code of today.
+// Package waittest helps teams to test their waits. It has a scripted provider that answers over real HTTP and logs every request,
+// and functions to fetch recorded histories, to keep them as JSON, and to replay them strictly against the present code.
 package waittest

@@ -14,22 +14,22 @@ import (
 	"time"
 )
 
-// ProviderOptions says how to run a Provider. The zero value is one without a key and without jobs, on a free port of 127.0.0.1.
+// ProviderOptions configure a Provider. The zero value is a provider without a key and without jobs, on a free port of 127.0.0.1.
 type ProviderOptions struct {
 	// Address is host:port to listen on; empty means 127.0.0.1 and a free port. Two providers that follow each other at one
 	// address play a provider that goes away and comes back.
 	Address string
-	// Key is what Authorization must say after "Bearer "; empty checks nothing. Other keys are answered 401 and use up no step.
+	// Key is the bearer token that requests must carry; empty accepts all. Requests with another one get 401 and use up no step.
 	Key string
-	// TLS makes it an https provider that shows the certificates of this configuration; nil: plain http. HTTP/1.1 alone is spoken.
+	// TLS makes the provider serve https with this configuration; nil means plain http. Either way it speaks only HTTP/1.1.
 	TLS *tls.Config
-	// Route says what a request asks for and of which job, so that a provider of your own state table can be played at the URLs
-	// that the table makes. It is asked by several requests at once. What it takes for nothing (KindOther and no job) is answered
-	// 404, or by what the Provider has for other processes. Nil: the paths of the demo-export state table.
+	// Route returns what a request asks for and about which job, so that the Provider can serve the URLs of any state table. It is
+	// called concurrently. Requests for which it returns KindOther and no job go to the endpoints for other processes, or get 404.
+	// Nil means the paths of the demo-export state table.
 	Route func(*http.Request) (RequestKind, string)
-	// Script holds the jobs to begin with.
+	// Script holds the initial jobs.
 	Script ProviderScript
-	// Log receives every finished request as a JSON line (LogEntry); nil: read Provider.Log or GET /_log.
+	// Log receives every finished request as a JSON line (LogEntry). May be nil: see Provider.Log and GET /_log.
 	Log io.Writer
 }
 
@@ -51,8 +51,8 @@ func (o ProviderOptions) Validate() error {
 // ProviderScript.Submit or TakeSubmissions says how. It answers by script and remembers what it was asked.
 //
 // For scripts in other processes it has GET /_health, GET /_log (JSON lines of all requests, also unfinished ones; ?job=<id> for one
-// job's), GET /_submissions (a list of Submission), PUT /_jobs/<id> (a JobScript) and POST /_jobs/<id>/release. These need no key:
-// keep it on loopback. It is safe for concurrent use.
+// job's), GET /_submissions (a list of Submission), PUT /_jobs/<id> (a JobScript) and POST /_jobs/<id>/release. These need no key, so
+// it should listen only on loopback. A Provider is safe for concurrent use.
 type Provider struct {
 	server  *http.Server
 	address string
@@ -71,7 +71,7 @@ type Provider struct {
 	submitted    *submissions // nil: none are taken
 }
 
-// NewProvider starts a provider. Close ends it; no context does, because tests of what happens after one ends need a provider too.
+// NewProvider starts a provider, which runs until Close.
 func NewProvider(opts ProviderOptions) (*Provider, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
@@ -152,10 +152,10 @@ func (p *Provider) URL() string {
 // Address returns the provider's host:port.
 func (p *Provider) Address() string { return p.address }
 
-// StatusURL returns where a job's status is asked for, as the demo-export state table has it.
+// StatusURL returns the status URL of a job, for the demo-export state table.
 func (p *Provider) StatusURL(job string) string { return p.URL() + exportsPrefix + url.PathEscape(job) }
 
-// Set returns a job a script, from its beginning.
+// Set gives the job a script, which starts from its beginning.
 func (p *Provider) Set(id string, script JobScript) error {
 	if err := validateJob(id, script); err != nil {
 		return err
@@ -169,14 +169,14 @@ func (p *Provider) Set(id string, script JobScript) error {
 	return nil
 }
 
-// SetKey changes the key that requests must carry from now on; empty checks nothing.
+// SetKey changes the key that requests must carry from now on; empty accepts all.
 func (p *Provider) SetKey(key string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.key = key
 }
 
-// Release lets go of the job's requests that are held now and returns how many those are. Later ones are held again.
+// Release lets the job's held requests continue and returns how many there were. Later requests are held again.
 func (p *Provider) Release(id string) int {
 	p.mu.Lock()
 	held := p.jobs[id]

@@ -41,7 +41,7 @@ type SubmitScript struct {
 
 // SubmitStep is the reaction to one submission.
 type SubmitStep struct {
-	// NoJob reports whether the submission makes no job, whatever is answered.
+	// NoJob makes no job for the submission, whatever the answer says.
 	NoJob bool `json:"no_job,omitempty"`
 	// Answer is what happens to the request once the job is made. Status 0 is 202, and 409 for a job whose id the submitter chose
 	// and that there was before; both with the job's id and its Location. Repeat counts here as well.
@@ -123,7 +123,7 @@ func (p *Provider) TakeSubmissions(script SubmitScript) error {
 	return nil
 }
 
-// Submissions returns the jobs that were made, in their order.
+// Submissions returns the jobs that submissions have made, in order.
 func (p *Provider) Submissions() []Submission {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,7 +133,7 @@ func (p *Provider) Submissions() []Submission {
 	return slices.Clone(p.submitted.made)
 }
 
-// SubmitRequests returns the requests to submit that have arrived.
+// SubmitRequests returns the submit requests that have arrived.
 func (p *Provider) SubmitRequests() []LogEntry {
 	return slices.DeleteFunc(p.Log(""), func(e LogEntry) bool { return e.Kind != KindSubmit })
 }

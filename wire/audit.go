@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Entry is one decision of the controller with its cause. Its fields stand in the order of their canonical form.
+// Entry is one entry of a wait's audit: an event with its cause and the state after it. The fields are in canonical order.
 type Entry struct {
-	// Seq counts from 1 over all runs of a wait.
+	// Seq counts from 1 over all runs of the wait.
 	Seq               int         `json:"seq"`
 	At                time.Time   `json:"at"`
 	Event             Event       `json:"event"`
@@ -17,13 +17,13 @@ type Entry struct {
 	ProviderRequestID string      `json:"provider_request_id"`
 	NextPollAt        *time.Time  `json:"next_poll_at"`
 	DelaySource       DelaySource `json:"delay_source"`
-	// StatusRequestsUsed and MaxStatusRequests count what they do in Counters and Limits.
+	// StatusRequestsUsed and MaxStatusRequests are those of Counters and Limits after the event.
 	StatusRequestsUsed int        `json:"status_requests_used"`
 	MaxStatusRequests  int        `json:"max_status_requests"`
 	DeadlineAt         *time.Time `json:"deadline_at"`
 	Reason             string     `json:"reason"`
 	Detail             string     `json:"detail"`
-	// Decision is the payload in RFC 8785 form; an unparsable one stands as a string of at most 1 KiB.
+	// Decision is the payload as canonical JSON (RFC 8785); an unparsable one is a string of at most 1 KiB.
 	Decision    json.RawMessage `json:"decision"`
 	TableDigest string          `json:"table_digest"`
 	Prev        string          `json:"prev"`

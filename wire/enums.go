@@ -1,6 +1,6 @@
 package wire
 
-// Phase says what a wait is doing.
+// Phase is what a wait is doing.
 type Phase string
 
 // The phases of a wait.
@@ -10,7 +10,7 @@ const (
 	PhaseCancelling Phase = "cancelling"
 	PhaseClosed     Phase = "closed"
 	PhaseSubmitting Phase = "submitting" // of submissions only
-	PhaseAwaiting   Phase = "awaiting"   // of submissions only: the job's wait goes on as a workflow of its own
+	PhaseAwaiting   Phase = "awaiting"   // of submissions only: another workflow waits for the job
 )
 
 // Category is what a raw state of a provider means.
@@ -29,7 +29,7 @@ const (
 	CategoryUnknown    Category = "unknown"
 )
 
-// Terminal reports whether the provider says with this category that the job is over.
+// Terminal reports whether the category means that the job is over.
 func (c Category) Terminal() bool {
 	switch c {
 	case CategorySuccess, CategoryPartial, CategoryFailure, CategoryCancelled, CategoryExpired:
@@ -41,10 +41,10 @@ func (c Category) Terminal() bool {
 	}
 }
 
-// Waits reports whether the category lets a wait go on: only pending and cancelling do.
+// Waits reports whether a wait continues in this category: only in pending and cancelling.
 func (c Category) Waits() bool { return c == CategoryPending || c == CategoryCancelling }
 
-// DelaySource says why the next request is at its time.
+// DelaySource says what determined the time of the next request.
 type DelaySource string
 
 // The delay sources.
@@ -57,10 +57,10 @@ const (
 	DelayNudge              DelaySource = "nudge"
 	DelayFinalLook          DelaySource = "final_look"
 	DelayCatchUp            DelaySource = "catch_up"
-	DelayApproval           DelaySource = "approval" // the request was due, and a person has approved it
+	DelayApproval           DelaySource = "approval" // it was due, and a person has approved it now
 )
 
-// Reason says why a wait stopped by itself.
+// Reason says why a wait stopped, or how it ended without success.
 type Reason string
 
 // The reasons of escalations and outcomes.
@@ -92,7 +92,7 @@ const (
 	ReasonExtensionRequested        Reason = "extension_requested"  // proposals only
 )
 
-// Reasons returns every reason a stop can have, in the order of the documentation.
+// Reasons returns the reasons of stops, which are those that EscalateOn may name.
 func Reasons() []Reason {
 	return []Reason{
 		ReasonDeadlineExceeded, ReasonBusinessDeadlineExceeded, ReasonRetryAfterExceedsDeadline,
@@ -104,7 +104,7 @@ func Reasons() []Reason {
 	}
 }
 
-// Details that narrow a reason. Details of malformed answers and of transport failures are further words.
+// Details that narrow a Reason. The Malformed and Transport constants are details, too.
 const (
 	DetailSuccessWithoutResult   = "success_without_result"
 	DetailPastProviderExpiry     = "past_provider_expiry"
@@ -114,7 +114,7 @@ const (
 	DetailAmbiguousDelivery      = "ambiguous_delivery"
 )
 
-// DecisionKind is what a person may answer.
+// DecisionKind is what a decision does.
 type DecisionKind string
 
 // The kinds of decision.
@@ -128,19 +128,19 @@ const (
 	DecisionRefuse         DecisionKind = "refuse"
 	DecisionApproveRequest DecisionKind = "approve_request"
 	DecisionAttach         DecisionKind = "attach"   // of submissions: a person names the job
-	DecisionResubmit       DecisionKind = "resubmit" // of submissions: send it once more, as a new generation
+	DecisionResubmit       DecisionKind = "resubmit" // of submissions: send it again, as a new generation
 )
 
 // ApprovalRule says when a person must approve that a credential is used for status requests.
 type ApprovalRule string
 
-// The rules of a credential's entry, and what a wait knows of one.
+// The approval rules.
 const (
 	ApprovalNone         ApprovalRule = "none"
 	ApprovalPerOperation ApprovalRule = "per_operation" // once in a wait, before its first request
 	ApprovalPerRequest   ApprovalRule = "per_request"   // before every request
-	// ApprovalUnknown is that of a credential that a person has put in place of the first one: its rule is not known before it
-	// would be used.
+	// ApprovalUnknown is the rule of a credential by which a person replaced the first one. The worker learns the actual rule when it
+	// is about to use the credential.
 	ApprovalUnknown ApprovalRule = "unknown"
 )
 
@@ -155,11 +155,11 @@ func DecisionKinds() []DecisionKind {
 // RefusalReason says why a decision was not applied.
 type RefusalReason string
 
-// The refusals, in the order in which they are looked for.
+// The reasons of refusals, in the order in which they are checked.
 const (
 	RefusalUnparsable      RefusalReason = "unparsable"
 	RefusalIncomplete      RefusalReason = "incomplete"
-	RefusalNotSigned       RefusalReason = "not_signed" // a signature is needed, and this is none that counts
+	RefusalNotSigned       RefusalReason = "not_signed" // there is no valid signature, and one is required
 	RefusalDuplicate       RefusalReason = "duplicate"
 	RefusalConflict        RefusalReason = "conflict" // the decision_id was used with other content
 	RefusalNotOpen         RefusalReason = "not_open"
@@ -172,7 +172,7 @@ const (
 // OutcomeStatus is how a wait ended.
 type OutcomeStatus string
 
-// The statuses of an outcome. All but unresolved are said only when the provider said so.
+// The statuses of an outcome. All except unresolved are reported only if the provider said so.
 const (
 	StatusSucceeded  OutcomeStatus = "succeeded"
 	StatusFailed     OutcomeStatus = "failed"
@@ -182,7 +182,7 @@ const (
 	StatusRefused    OutcomeStatus = "refused" // of submissions only: the provider took no job
 )
 
-// Notes of an outcome.
+// The notes of an outcome.
 const (
 	NoteAnsweredAfterDeadline  = "answered_after_deadline"
 	NoteCompletedDespiteCancel = "completed_despite_cancel"
@@ -191,7 +191,7 @@ const (
 	NoteDeadlinePastRetention  = "deadline_past_retention"
 )
 
-// Event names one kind of audit entry.
+// Event is the kind of an audit entry.
 type Event string
 
 // The audit events.

@@ -29,10 +29,10 @@ type Proposal struct {
 	Request ExtensionRequest `json:"request"`
 }
 
-// KnownRequest remembers an extension request that opened a proposal.
+// KnownRequest records an extension request that opened a proposal.
 type KnownRequest struct {
 	ID string `json:"id"`
-	// Digest is the hash of its content, which tells a repetition from a conflict.
+	// Digest is the hash of the request, which distinguishes a repetition from a conflict.
 	Digest     string `json:"digest"`
 	ProposalID string `json:"proposal_id"`
 }

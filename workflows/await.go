@@ -26,11 +26,11 @@ const (
 	bytesAtMost   = 3 << 19
 )
 
-// AwaitJob waits for one external job. Its first input is a wire.Spec; the second is the record of the run before, and
-// only a run that continues another has it. It completes with an outcome however the wait was decided, and fails only
-// with the application error InvalidSpec.
+// AwaitJob waits for one external job. Its first input is a wire.Spec. The second is the wire.Record of the previous run; only a run
+// that continues another has one. However the wait ends, the workflow completes with an outcome; it fails only with the
+// application error InvalidSpec.
 //
-// Both are taken raw: a spec is decoded strictly, and an input of another shape is an invalid spec and no riddle.
+// Both inputs are raw so that they can be decoded strictly, and so that an input of the wrong shape is reported as an invalid spec.
 func AwaitJob(ctx workflow.Context, spec, carried converter.RawValue) (*wire.Outcome, error) {
 	wait := newAwait(ctx, spec)
 	if outcome, err := begin(wait, carried, wait.neverBegan); outcome != nil || err != nil {

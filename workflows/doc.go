@@ -1,7 +1,7 @@
-// Package workflows is the durable shell around package operation: AwaitJob waits for a job, SubmitAndAwait submits one and has it
-// waited for, FetchResult fetches what one left, and a workflow of its own delivers the last messages of each.
+// Package workflows is the durable shell around package operation. AwaitJob waits for a job, SubmitAndAwait submits a job and has
+// AwaitJob wait for it, FetchResult copies the result of a job, and TellPeople delivers the last message of a wait.
 //
-// The shell takes in what arrived (decisions, answers, fired timers), asks the core what to do next, and does exactly
-// that. It holds no rule of its own. A change of the order of its commands breaks the replay of open waits and stands
-// behind a version marker; see PATCHES.md.
+// The shell passes on what has arrived (decisions, answers, fired timers), asks the core what to do next, and does exactly that. It
+// contains no rules. A change to the order of its commands would break the replay of open waits, so it goes behind a version
+// marker; see PATCHES.md.
 package workflows

@@ -20,7 +20,7 @@ const (
 	closingNoticeTimeout = 2 * time.Minute
 )
 
-// TellPeople delivers a message about the end of a wait, which does not wait for it. It fails when a channel has not taken the
+// TellPeople delivers a message about the end of a wait, which does not wait for the delivery. It fails if a channel has not accepted the
 // message within an hour, or never will; the error's detail is a wire.NotifyResult.
 func TellPeople(ctx workflow.Context, request wire.NotifyRequest) (wire.NotifyResult, error) {
 	var result wire.NotifyResult

@@ -1,5 +1,5 @@
 // Package bed is a whole jobwait on one machine: a Temporal development server, a scripted provider, a client, and
-// workers that run in this process. The tests of the whole and the recorder of histories lie on it.
+// workers that run in this process, for tests and for recording histories.
 package bed
 
 import (

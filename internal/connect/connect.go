@@ -1,4 +1,4 @@
-// Package connect reads where Temporal is and connects to it, for the commands of this module.
+// Package connect reads Temporal's connection settings and connects to it, for the commands of this module.
 package connect
 
 import (

@@ -1,4 +1,5 @@
-// Package daemon is what the programs that run until they are stopped have in common: the worker and the inbox.
+// Package daemon is the common main of the programs that run until they are stopped, the worker and the inbox: flags, logging,
+// signals and exit codes.
 package daemon
 
 import (

@@ -1,4 +1,4 @@
-// Package monitor is what an operator can ask a running command over HTTP: its health and its metrics.
+// Package monitor serves the health and the metrics of a running program over HTTP.
 package monitor
 
 import (

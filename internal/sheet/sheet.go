@@ -1,4 +1,4 @@
-// Package sheet says in words what a state table says: once for a terminal, once for docs/providers.md.
+// Package sheet describes a state table in words: for a terminal, and for docs/providers.md.
 package sheet
 
 import (
