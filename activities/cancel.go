@@ -39,6 +39,7 @@ func readCancel(ready cleared, got exchange) wire.CancelResult {
 	}
 	got.response.forget(ready)
 	reading := ready.table.ReadCancel(got.response.Response)
+	reading.Confirmed = reading.Confirmed && got.response.whole()
 	result.HTTPStatus, result.ReceivedAt = got.response.Status, recorded(got.response.ReceivedAt)
 	result.Accepted, result.Confirmed, result.Guidance = reading.Accepted, reading.Confirmed, reading.Guidance
 	return result

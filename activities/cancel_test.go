@@ -2,6 +2,7 @@ package activities
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,6 +36,41 @@ func TestCancelThatIsNotAccepted(t *testing.T) {
 		require.Equal(t, status, result.HTTPStatus)
 		require.Equal(t, "1", result.CredentialVersion)
 		require.Len(t, w.saw(), 1)
+	}
+}
+
+// R43, R7: a cancel that is done at once is confirmed by an answer of the provider, and not by a code beside which something else
+// stands, or nothing that can be read.
+func TestCancelIsConfirmedByAWholeAnswer(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		handler   http.HandlerFunc
+		confirmed bool
+	}{
+		"in words":     {answers(200, `{"state": "cancelled"}`), true},
+		"without":      {answers(200, ""), true},
+		"a page":       {answers(200, "<!DOCTYPE html><title>Sign in</title>"), false},
+		"another code": {answers(202, ""), false},
+		"a coding":     {answers(200, "?", "Content-Encoding", "br"), false},
+		"cut on the way": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = w.Write([]byte("{"))
+			hangUp(w)
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, test.handler)
+			w.tabled(strings.Replace(begun, "REQUEST", `method: POST, url: "http://127.0.0.1:{params.port}/v1/jobs"`, 1) + `
+cancel: {method: POST, url: "http://127.0.0.1:{params.port}/v1/jobs/{job_id}/cancel", expect: [200], asynchronous: false, confirm: {requests: 1, seconds: 60}, source: t}
+`)
+			result := w.cancel(func(r *wire.CancelRequest) {
+				r.Target = w.submitRequest().Target
+				r.ProviderJobID = "op-1"
+			})
+			require.Equal(t, test.confirmed, result.Confirmed, "%+v", result)
+			require.Len(t, w.saw(), 1)
+		})
 	}
 }
 

@@ -59,6 +59,9 @@ type response struct {
 	encoded bool
 }
 
+// whole reports whether the body is the one that was sent, so that one that is empty says something.
+func (r *response) whole() bool { return r.cut == "" && !r.encoded }
+
 // send sends the request once at most: one attempt, over one connection that nothing used before and nothing will use
 // again, so that net/http has no broken connection to repeat a GET for (R2).
 func (s *sender) send(ctx context.Context, order order) exchange {

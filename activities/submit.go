@@ -76,7 +76,7 @@ func (r *response) submission(ready cleared, request wire.SubmitRequest) wire.Su
 	result := wire.SubmitResult{
 		Withheld: wire.Withheld{Detail: reading.Detail}, Verdict: reading.Verdict, Job: reading.Job, Observation: &reading.Observation,
 	}
-	if r.cut != "" && reading.Observation.Job != nil {
+	if !r.whole() {
 		result.Observation.Job = nil // the wait looks again
 	}
 	return result

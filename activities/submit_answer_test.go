@@ -172,6 +172,32 @@ func TestSubmissionsOfOtherKinds(t *testing.T) {
 	}
 }
 
+// R7, R56: a code by which the job is over says so beside an answer that can be read, or beside none.
+func TestSubmissionDoneAtOnceByAWholeAnswer(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		body, coding string
+		done         bool
+	}{
+		"in words": {body: `{"state": "succeeded"}`, done: true}, "without": {done: true}, "a coding": {body: "?", coding: "br"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, answers(http.StatusCreated, test.body, "Location", "/v1/jobs/op-7", "Content-Encoding", test.coding))
+			w.tabled(strings.NewReplacer(
+				"REQUEST", `method: POST, url: "http://127.0.0.1:{params.port}/v1/jobs"`,
+				"{job_id: body.id,", `{done: [201], job_id: 'last_segment(header["location"])',`,
+				"status: 202, body: {id: op-7}}", "status: 201, headers: {Location: /v1/jobs/op-7}}", "job_id: op-7}", "job_id: op-7, category: success}",
+			).Replace(begun))
+			var result wire.SubmitResult
+			require.NoError(t, w.run(wire.ActivitySubmit, w.submitRequest(), &result))
+			require.Equal(t, wire.SubmitAccepted, result.Verdict, "%+v", result)
+			require.Equal(t, "op-7", result.Job.ProviderJobID)
+			require.Equal(t, test.done, result.Observation.Job != nil)
+		})
+	}
+}
+
 // R51, R56: a job that is to be asked for where nothing may go is known all the same, and the URL is not kept.
 func TestJobThatIsToBeAskedForElsewhere(t *testing.T) {
 	t.Parallel()

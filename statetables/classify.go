@@ -53,13 +53,15 @@ func (t *Table) ReadCancel(response Response) CancelReading {
 		return CancelReading{}
 	}
 	r := newReader(t, wire.Target{}, wire.ReadingContext{}, response)
-	r.parse()
+	malformed := r.parse()
+	readable := malformed == "" || malformed == wire.MalformedEmptyBody
 	accepted := t.cancel.expects(response.Status)
 	if accepted && t.cancel.acceptedWhen != nil {
 		holds, err := t.cancel.acceptedWhen.holds(r.in)
-		accepted = holds && err == nil
+		accepted = readable && holds && err == nil
 	}
-	return CancelReading{Accepted: accepted, Confirmed: accepted && !t.cancel.asynchronous, Guidance: r.guidance()}
+	confirmed := accepted && readable && !t.cancel.asynchronous
+	return CancelReading{Accepted: accepted, Confirmed: confirmed, Guidance: r.guidance()}
 }
 
 // reader reads one answer.

@@ -59,7 +59,7 @@ func factOf(status int) wire.Answer {
 		return wire.AnswerDenied
 	case status == 429:
 		return wire.AnswerRateLimited
-	case status >= 500:
+	case status >= 500 && status <= 599:
 		return wire.AnswerServerError
 	default:
 		return wire.AnswerUnexpected
