@@ -44,7 +44,7 @@ type Credential struct {
 	// that it began under.
 	Approval wire.ApprovalRule
 	// Read returns the present value. Required.
-	Read func(ctx context.Context) (Secret, error)
+	Read SecretSource
 }
 
 // Validate reports the first rule that the entry breaks.

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,6 +19,10 @@ type Secret struct {
 	// A closure, because fmt and encoders look into unexported fields but cannot look into a function.
 	reveal func() string
 }
+
+// SecretSource reads the present value of a secret. It is called again as time passes, so that rotating the secret needs no restart. Its
+// errors may end up in logs and in history: they must not contain the value.
+type SecretSource func(ctx context.Context) (Secret, error)
 
 // NewSecret checks the value and wraps it. An empty value, one of more than 64 KiB, and one with a control character (a line
 // break above all, which would end a header) are refused; the error does not repeat the value.

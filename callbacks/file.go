@@ -1,12 +1,11 @@
 package callbacks
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
 
-	"github.com/jobwait/jobwait/activities"
+	"github.com/jobwait/jobwait/internal/secretfile"
 	"github.com/jobwait/jobwait/internal/yamlfile"
 )
 
@@ -70,22 +69,7 @@ func (f fileEndpoint) endpoint(path, name string) (Endpoint, error) {
 		if err := place.Validate(); err != nil {
 			return Endpoint{}, fmt.Errorf("secret %d: %w", i+1, err)
 		}
-		made.Secrets = append(made.Secrets, secretAt(path, place))
+		made.Secrets = append(made.Secrets, secretfile.Source(path, place))
 	}
 	return made, nil
-}
-
-// secretAt reads a value from its place. Errors name the place, never the value.
-func secretAt(path string, place yamlfile.Place) Secret {
-	return func(context.Context) (activities.Secret, error) {
-		value, err := place.Read(path)
-		if err != nil {
-			return activities.Secret{}, fmt.Errorf("%s cannot be read", place)
-		}
-		secret, err := activities.NewSecret(value)
-		if err != nil {
-			return activities.Secret{}, fmt.Errorf("%s: %w", place, err)
-		}
-		return secret, nil
-	}
 }

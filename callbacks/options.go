@@ -52,15 +52,12 @@ type Endpoint struct {
 	// Account is that of the waits, as specs write it. Empty only where the tables read it from the webhook; where both say it,
 	// a webhook about another account is passed over.
 	Account string
-	// Secrets are the provider's for this webhook, 1 to 5; any of them is good, so that they can be changed.
-	Secrets []Secret
+	// Secrets are the provider's secrets for this webhook, 1 to 5. Any of them is accepted, so that they can be rotated. They are read
+	// when the receiver is made, and again at most every ten seconds.
+	Secrets []activities.SecretSource
 	// Header is the header that carries the token, if the table leaves its name to whoever sets up the webhook. Empty otherwise.
 	Header string
 }
-
-// Secret reads a value that nobody else should know. It is asked when the receiver is made and then again at most every ten
-// seconds, so that a rotation needs no restart.
-type Secret func(ctx context.Context) (activities.Secret, error)
 
 // Limits bound what arrives. 0 is the default of each.
 type Limits struct {
@@ -139,7 +136,7 @@ func (e Endpoint) validate(tables *statetables.Set) error {
 		return fmt.Errorf("providers has %d entries, allowed is 1 to %d", len(e.Providers), maxProviders)
 	case len(e.Secrets) < 1 || len(e.Secrets) > maxSecrets:
 		return fmt.Errorf("secrets has %d entries, allowed is 1 to %d", len(e.Secrets), maxSecrets)
-	case slices.ContainsFunc(e.Secrets, func(secret Secret) bool { return secret == nil }):
+	case slices.ContainsFunc(e.Secrets, func(secret activities.SecretSource) bool { return secret == nil }):
 		return errors.New("a secret is nil")
 	}
 	first, err := e.callback(tables, e.Providers[0])

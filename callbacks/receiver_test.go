@@ -45,7 +45,7 @@ type sut struct {
 	taken   atomic.Int64
 }
 
-func known(value string) callbacks.Secret {
+func known(value string) activities.SecretSource {
 	return func(context.Context) (activities.Secret, error) { return activities.NewSecret(value) }
 }
 
@@ -57,7 +57,7 @@ func receiving(t *testing.T, tables *statetables.Set, endpoint callbacks.Endpoin
 func receivingWithin(t *testing.T, tables *statetables.Set, endpoint callbacks.Endpoint, limits callbacks.Limits) *sut {
 	t.Helper()
 	if endpoint.Secrets == nil {
-		endpoint.Secrets = []callbacks.Secret{known(secret)}
+		endpoint.Secrets = []activities.SecretSource{known(secret)}
 	}
 	s := &sut{T: t, endpoint: endpoint, log: &bytes.Buffer{}}
 	var err error
@@ -264,7 +264,7 @@ func TestNoMoreAtATime(t *testing.T) {
 func TestSeveralSecrets(t *testing.T) {
 	t.Parallel()
 	at := acme("here")
-	at.Secrets = []callbacks.Secret{known("whsec_" + strings.Repeat("A", 32)), known(secret)}
+	at.Secrets = []activities.SecretSource{known("whsec_" + strings.Repeat("A", 32)), known(secret)}
 	s := receiving(t, own(t, plain), at)
 	require.Equal(t, http.StatusNoContent, s.send(webhook("/callbacks/here", "a", `{"id":"j-1"}`)))
 	require.Len(t, s.nudged(), 1)
@@ -275,7 +275,7 @@ func TestSecretsAreReadForAll(t *testing.T) {
 	t.Parallel()
 	value := secret
 	at := acme("here")
-	at.Secrets = []callbacks.Secret{func(ctx context.Context) (activities.Secret, error) {
+	at.Secrets = []activities.SecretSource{func(ctx context.Context) (activities.Secret, error) {
 		if ctx.Err() != nil {
 			return activities.Secret{}, ctx.Err()
 		}
@@ -344,8 +344,8 @@ func TestOptionsAreRefused(t *testing.T) {
 		"no header":      {tables: token, endpoint: acme("x"), err: `callbacks: endpoint "x": header is missing: the one that was chosen for the token when the webhook was set up`},
 		"no callback":    {tables: builtin, endpoint: callbacks.Endpoint{Name: "x", Providers: []string{"twilio-recording"}, Account: "a"}, err: `callbacks: endpoint "x": the table of twilio-recording has no callback, so its webhooks cannot be checked`},
 		"sign otherwise": {tables: builtin, endpoint: callbacks.Endpoint{Name: "x", Providers: []string{"openai-batch", "mux-asset"}, Account: "a"}, err: `callbacks: endpoint "x": mux-asset signs otherwise than openai-batch; give it an endpoint of its own`},
-		"weak secret":    {endpoint: callbacks.Endpoint{Name: "x", Providers: []string{"acme"}, Account: "a", Secrets: []callbacks.Secret{known("short")}}, err: `callbacks: endpoint "x": secret 1: it is not "whsec_" and the base64 of 24 to 64 bytes`},
-		"a weak token":   {tables: token, endpoint: callbacks.Endpoint{Name: "x", Providers: []string{"acme"}, Account: "a", Header: "X-A", Secrets: []callbacks.Secret{known("short")}}, err: `callbacks: endpoint "x": secret 1: it has fewer than 16 characters, and could be guessed`},
+		"weak secret":    {endpoint: callbacks.Endpoint{Name: "x", Providers: []string{"acme"}, Account: "a", Secrets: []activities.SecretSource{known("short")}}, err: `callbacks: endpoint "x": secret 1: it is not "whsec_" and the base64 of 24 to 64 bytes`},
+		"a weak token":   {tables: token, endpoint: callbacks.Endpoint{Name: "x", Providers: []string{"acme"}, Account: "a", Header: "X-A", Secrets: []activities.SecretSource{known("short")}}, err: `callbacks: endpoint "x": secret 1: it has fewer than 16 characters, and could be guessed`},
 		"a limit":        {endpoint: acme("x"), limits: callbacks.Limits{Concurrent: 1001}, err: `callbacks: limits: concurrent is 1001, allowed is 1 to 1000`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -354,7 +354,7 @@ func TestOptionsAreRefused(t *testing.T) {
 				test.tables = own(t, plain)
 			}
 			if test.endpoint.Secrets == nil {
-				test.endpoint.Secrets = []callbacks.Secret{known(secret)}
+				test.endpoint.Secrets = []activities.SecretSource{known(secret)}
 			}
 			_, err := callbacks.New(t.Context(), callbacks.Options{Tables: test.tables, Endpoints: []callbacks.Endpoint{test.endpoint}, Limits: test.limits})
 			require.EqualError(t, err, test.err)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/jobwait/jobwait/activities"
 )
 
 // secretsFor is how long secrets are taken as they were read: a flood must not read files.
@@ -15,7 +17,7 @@ const secretsWithin = 5 * time.Second
 
 // secrets are those of one endpoint, as they were read last.
 type secrets struct {
-	from   []Secret
+	from   []activities.SecretSource
 	usable func(secret string) error
 
 	mu     sync.Mutex

@@ -8,4 +8,6 @@
 // A notification is retried for up to an hour on the channels that have not accepted it. A channel that has accepted it does not get
 // it again, unless the worker is lost at that very moment; the second copy then has the same idempotency key. Waits do not wait
 // for deliveries. The audit records, by the names of the channels, what became of each notification.
+//
+// Secrets are read once when the Notifier is made, and again for every notification.
 package notify

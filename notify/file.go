@@ -1,13 +1,13 @@
 package notify
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/jobwait/jobwait/activities"
+	"github.com/jobwait/jobwait/internal/secretfile"
 	"github.com/jobwait/jobwait/internal/yamlfile"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -86,11 +86,11 @@ type fileMail struct {
 func (c fileChannel) channel(path, name string) (Channel, error) {
 	channel := Channel{Name: name, Kinds: c.Kinds, Providers: c.Providers, Accounts: c.Accounts}
 	var errs []error
-	secret := func(what string, place yamlfile.Place) Secret {
+	secret := func(what string, place yamlfile.Place) activities.SecretSource {
 		if err := place.Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", what, err))
 		}
-		return secretAt(path, place)
+		return secretfile.Source(path, place)
 	}
 	if c.Slack != nil {
 		channel.Slack = &Slack{URL: secret("url", c.Slack.URL), AllowHTTP: c.Slack.AllowHTTP}
@@ -108,19 +108,4 @@ func (c fileChannel) channel(path, name string) (Channel, error) {
 		}
 	}
 	return channel, errors.Join(errs...)
-}
-
-// secretAt reads a value from its place. Errors name the place, never the value.
-func secretAt(path string, place yamlfile.Place) Secret {
-	return func(context.Context) (activities.Secret, error) {
-		value, err := place.Read(path)
-		if err != nil {
-			return activities.Secret{}, fmt.Errorf("%s cannot be read", place)
-		}
-		secret, err := activities.NewSecret(value)
-		if err != nil {
-			return activities.Secret{}, fmt.Errorf("%s: %w", place, err)
-		}
-		return secret, nil
-	}
 }

@@ -25,7 +25,7 @@ const marker = "PLANTED-SECRET"
 
 var asked = time.Date(2025, 4, 18, 10, 20, 4, 0, time.UTC)
 
-func secret(value string) notify.Secret {
+func secret(value string) activities.SecretSource {
 	return func(context.Context) (activities.Secret, error) { return activities.NewSecret(value) }
 }
 

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/jobwait/jobwait/activities"
 	"github.com/jobwait/jobwait/internal/netfail"
 	"github.com/jobwait/jobwait/internal/version"
 	"github.com/jobwait/jobwait/statetables"
@@ -84,7 +85,7 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 }
 
 // readURL reads and checks the URL of a webhook. Its errors do not repeat it: it is a secret.
-func readURL(ctx context.Context, from Secret, allowHTTP bool) (*url.URL, error) {
+func readURL(ctx context.Context, from activities.SecretSource, allowHTTP bool) (*url.URL, error) {
 	secret, err := from(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("url: %w", err)

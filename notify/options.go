@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -54,14 +53,10 @@ type Channel struct {
 	Mail    *Mail
 }
 
-// Secret reads a value that nobody else should know. It is asked once when the Notifier is made, and then for every message, so
-// that a rotation needs no restart.
-type Secret func(ctx context.Context) (activities.Secret, error)
-
 // Slack is an incoming webhook as Slack has it, which others (Mattermost, Rocket.Chat, Discord under /slack) take as well.
 type Slack struct {
 	// URL of the webhook, which is its only protection. Required.
-	URL Secret
+	URL activities.SecretSource
 	// AllowHTTP allows an http URL that leads beyond this machine, where message and URL are open to whoever listens.
 	AllowHTTP bool
 }
@@ -69,10 +64,10 @@ type Slack struct {
 // Webhook is an endpoint that takes JSON, signed by the Standard Webhooks specification (HMAC-SHA256, version v1).
 type Webhook struct {
 	// URL of the endpoint. Required. Addresses in private networks are allowed: it is the operator who writes it.
-	URL Secret
+	URL activities.SecretSource
 	// Secrets sign, each as "whsec_" and the base64 of 24 to 64 bytes. More than one while a receiver changes from one to the
 	// other; 1 to 5.
-	Secrets []Secret
+	Secrets []activities.SecretSource
 	// AllowHTTP allows an http URL that leads beyond this machine, where the message is open to whoever listens.
 	AllowHTTP bool
 }
@@ -99,7 +94,7 @@ type Mail struct {
 	To []string
 	// Username and Password sign in, by the strongest mechanism that the server offers. Both or none.
 	Username string
-	Password Secret
+	Password activities.SecretSource
 	// Helo is how this side introduces itself. Empty: the host's name.
 	Helo string
 }

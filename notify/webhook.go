@@ -13,6 +13,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"github.com/jobwait/jobwait/activities"
 	"github.com/jobwait/jobwait/internal/webhookkey"
 	"github.com/jobwait/jobwait/wire"
 )
@@ -58,7 +59,7 @@ func (s webhookSender) read(ctx context.Context) (*url.URL, []*standardwebhooks.
 }
 
 // readSigner checks what the library takes as it comes. Errors do not repeat the value.
-func readSigner(ctx context.Context, from Secret) (*standardwebhooks.Webhook, error) {
+func readSigner(ctx context.Context, from activities.SecretSource) (*standardwebhooks.Webhook, error) {
 	secret, err := from(ctx)
 	if err != nil {
 		return nil, err

@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/jobwait/jobwait/internal/yamlfile"
@@ -38,14 +35,6 @@ type File struct {
 type SignIn struct {
 	OIDC  *OIDCSettings  `yaml:"oidc"`
 	Proxy *ProxySettings `yaml:"proxy"`
-}
-
-// Secret is where a secret is, never the secret itself.
-type Secret struct {
-	// Env names an environment variable, File a file (relative to the one that names it; one line end at its end is left
-	// out). One of the two.
-	Env  string `yaml:"env"`
-	File string `yaml:"file"`
 }
 
 // ReadFile reads an access file strictly. Unknown fields and what cannot be meant are refused, with file and place.
@@ -97,38 +86,25 @@ func (f File) Gate(path string, origin *url.URL, logger *slog.Logger) (Gate, err
 	if f.SignIn.Proxy != nil {
 		return NewProxy(*f.SignIn.Proxy)
 	}
-	secret, err := f.SignIn.OIDC.ClientSecret.read(filepath.Dir(path))
+	secret, err := f.clientSecret(path)
 	if err != nil {
 		return nil, fmt.Errorf("access: %s: sign_in: oidc: client_secret: %w", path, err)
 	}
 	return NewOIDC(*f.SignIn.OIDC, secret, origin, logger, time.Now)
 }
 
-// read reads a secret; where none is named it is empty.
-func (s *Secret) read(dir string) (string, error) {
-	switch {
-	case s == nil:
+// clientSecret is the secret of the client at the OpenID provider; empty if the file at path names none.
+func (f File) clientSecret(path string) (string, error) {
+	place := f.SignIn.OIDC.ClientSecret
+	if place == nil {
 		return "", nil
-	case (s.Env == "") == (s.File == ""):
-		return "", errors.New("name it by env or by file")
-	case s.Env != "":
-		value := os.Getenv(s.Env)
-		if value == "" {
-			return "", fmt.Errorf("the environment variable %q is not set", s.Env)
-		}
-		return value, nil
 	}
-	path := s.File
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	data, err := yamlfile.ReadBounded(path)
-	if err != nil {
+	if err := place.Validate(); err != nil {
 		return "", err
 	}
-	value := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
-	if value == "" {
-		return "", fmt.Errorf("file %q is empty", path)
+	secret, err := place.Read(path)
+	if err == nil && secret == "" {
+		return "", fmt.Errorf("%s has no value", place)
 	}
-	return value, nil
+	return secret, err
 }

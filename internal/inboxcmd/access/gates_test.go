@@ -90,9 +90,9 @@ func TestClientSecret(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "empty"), nil, 0o600))
 	t.Setenv("INBOX_TEST_SECRET", "s3cret")
 	for where, want := range map[string]string{
-		"{file: secret}": "", "{env: INBOX_TEST_SECRET}": "", "{env: INBOX_TEST_NONE}": `the environment variable "INBOX_TEST_NONE" is not set`,
-		"{file: empty}": `file "` + dir + `/empty" is empty`, "{file: none}": "open " + dir + "/none: no such file or directory",
-		"{file: secret, env: INBOX_TEST_SECRET}": "name it by env or by file", "{}": "name it by env or by file",
+		"{file: secret}": "", "{env: INBOX_TEST_SECRET}": "", "{env: INBOX_TEST_NONE}": "env INBOX_TEST_NONE has no value",
+		"{file: empty}": "file empty has no value", "{file: none}": "open " + dir + "/none: no such file or directory",
+		"{file: secret, env: INBOX_TEST_SECRET}": "exactly one of env and file says where the value is", "{}": "exactly one of env and file says where the value is",
 	} {
 		text := "sign_in: {oidc: {issuer: https://id.example.com, client_id: inbox, client_secret: " + where + "}}\nrules: [{people: [ana], answers: [any]}]\n"
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))

@@ -17,6 +17,8 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 	"golang.org/x/sync/semaphore"
+
+	"github.com/jobwait/jobwait/internal/yamlfile"
 )
 
 const (
@@ -39,7 +41,7 @@ type OIDCSettings struct {
 	// /auth/callback.
 	ClientID string `yaml:"client_id"`
 	// ClientSecret is where its secret is. Absent: a public client, which proves by PKCE alone that it began the sign-in.
-	ClientSecret *Secret `yaml:"client_secret"`
+	ClientSecret *yamlfile.Place `yaml:"client_secret"`
 	// NameClaim is the claim that names people in decisions. Default "email", which then has to be verified.
 	NameClaim string `yaml:"name_claim"`
 	// GroupsClaim is the claim with their groups. Default "groups". Where the ID token lacks it, the provider's userinfo is
