@@ -1,6 +1,7 @@
 package statetables
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -110,7 +111,7 @@ func (d *decoder) decodeStruct(node *yaml.Node, path string, into reflect.Value)
 		return
 	}
 	if node.Kind != yaml.MappingNode {
-		d.refuse(node, "%s: %s where keys and values belong; known keys: %s", path, kindOf(node), known(into.Type()))
+		d.refuse(node, "%s: %s where keys and values belong; known keys: %s", cmp.Or(path, "the table"), kindOf(node), known(into.Type()))
 		return
 	}
 	fields := fieldsByKey(into)
