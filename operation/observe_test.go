@@ -284,10 +284,12 @@ func TestReadingContext(t *testing.T) {
 	want.CancelSent = true
 	ask(read("cancelling"))
 
-	unsubmitted := opened(t, wire.TableFacts{})
-	command, ok := unsubmitted.Next(unsubmitted.Record().Poll.At).(operation.SendStatus)
-	require.True(t, ok)
-	require.Equal(t, start, command.Request.Reading.SubmittedAt, "else from the start")
+	for name, submittedAt := range map[string]*time.Time{"else from the start": nil, "nor later than that": new(start.Add(20 * time.Minute))} {
+		unsubmitted := opened(t, wire.TableFacts{}, func(s *wire.Spec) { s.SubmittedAt = submittedAt })
+		command, ok := unsubmitted.Next(unsubmitted.Record().Poll.At).(operation.SendStatus)
+		require.True(t, ok)
+		require.Equal(t, start, command.Request.Reading.SubmittedAt, name)
+	}
 }
 
 // TestNextStatusURL: a URL handed out for the next poll is asked next, and only one from an answer about our job (R6, R51).

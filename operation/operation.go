@@ -240,7 +240,8 @@ func (o *Operation) pollRequest(deadline time.Time) wire.PollRequest {
 		NotAfter:       deadline,
 		TimeoutSeconds: o.rec.Prepared.Pace.RequestTimeoutSeconds,
 		Reading: wire.ReadingContext{
-			SubmittedAt: o.submittedAt(),
+			// A submission after the start is a clock or a zone that is off, and no reason for a longer grace (R10).
+			SubmittedAt: earlier(o.submittedAt(), o.rec.OpenedAt),
 			Answered:    o.rec.Answered,
 			NotFound:    o.rec.NotFound,
 			CancelSent:  o.rec.Cancel == wire.CancelSent,

@@ -39,7 +39,7 @@ type PollRequest struct {
 
 // ReadingContext is what happened before an answer, as far as the meaning of the answer depends on it.
 type ReadingContext struct {
-	// SubmittedAt is taken from the spec; if it is null there, it is the start of the wait.
+	// SubmittedAt is taken from the spec; if it is null there, or later than that, it is the start of the wait.
 	SubmittedAt time.Time `json:"submitted_at"`
 	// Answered reports whether an answer about the job was read before, which ends any grace period after submission.
 	Answered bool `json:"answered,omitempty"`
