@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -47,7 +48,7 @@ func messageLines(b wire.Briefing) []wire.MessageLine {
 		f.add("job", "%s at %s, account %s", b.ProviderJobID, b.Provider, b.Account)
 		f.add("last state", "%s", stateText(b.RawState, b.Category))
 		f.add("waited", "%s since %s, %s", Span(b.At.Sub(b.OpenedAt)), timestamp(b.OpenedAt), deadlinesText(b.Limits))
-		f.add("status requests", "%d of %d (answers: %s)", b.Counters.StatusRequestsUsed, b.Limits.MaxStatusRequests, answersText(b.Answers))
+		f.add("status requests", "%d of %d (answers: %s)", b.Counters.StatusRequestsUsed, b.Limits.MaxStatusRequests, cmp.Or(AnswersText(b.Answers), "none"))
 	}
 	f.add("last answer", "%s", lastAnswerText(b))
 	if b.ProviderError.Code != "" || b.ProviderError.Message != "" {
@@ -173,10 +174,8 @@ func lastAnswerText(b wire.Briefing) string {
 	return text
 }
 
-func answersText(answers map[string]int) string {
-	if len(answers) == 0 {
-		return "none"
-	}
+// AnswersText lists how often each kind of answer came, as in "200 x3, 503 x1"; empty if there was none.
+func AnswersText(answers map[string]int) string {
 	var parts []string
 	kinds := slices.Sorted(maps.Keys(answers)) //workflowcheck:ignore
 	for _, kind := range kinds {

@@ -21,7 +21,7 @@ func (f *facts) submission(b wire.Briefing) {
 		f.add("waited for by", "%s", s.WaitWorkflowID)
 	}
 	f.add("since", "%s, %s ago, submit by %s", timestamp(b.OpenedAt), Span(b.At.Sub(b.OpenedAt)), deadlinesText(b.Limits))
-	f.add("requests to submit", "%d of %d (answers: %s)", b.Counters.StatusRequestsUsed, b.Limits.MaxStatusRequests, answersText(b.Answers))
+	f.add("requests to submit", "%d of %d (answers: %s)", b.Counters.StatusRequestsUsed, b.Limits.MaxStatusRequests, cmp.Or(AnswersText(b.Answers), "none"))
 	for _, earlier := range s.Before {
 		f.add("before", "generation %d, job %s, %s, replaced by %s", earlier.Generation, cmp.Or(earlier.ProviderJobID, "unknown"), earlier.Reason, earlier.DecidedBy)
 	}

@@ -2,24 +2,17 @@ package waits
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/jobwait/jobwait/operation"
 	"github.com/jobwait/jobwait/wire"
 )
 
-// AnswersText counts the kinds of answer for the end of a line, as in ": 200 x3, 503 x1". Empty: there was none.
+// AnswersText is operation.AnswersText for the end of a line, after a colon; empty if there was no answer.
 func AnswersText(answers map[string]int) string {
-	var parts []string
-	for _, kind := range slices.Sorted(maps.Keys(answers)) {
-		parts = append(parts, fmt.Sprintf("%s x%d", kind, answers[kind]))
-	}
-	if len(parts) == 0 {
+	if len(answers) == 0 {
 		return ""
 	}
-	return ": " + strings.Join(parts, ", ")
+	return ": " + operation.AnswersText(answers)
 }
 
 // NoticeText says in words whether people could be told of a wait, and what stands in the way. telling is that of the same moment.
