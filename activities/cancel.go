@@ -13,12 +13,12 @@ import (
 // are those of PollStatus.
 func (a *Activities) CancelAtProvider(ctx context.Context, request wire.CancelRequest) (wire.CancelResult, error) {
 	var result wire.CancelResult
-	withheld, heldBack, err := a.sendOnce(ctx, errand{
+	withheld, heldBack, err := a.sendOnce(ctx, call{
 		name: "cancel", metric: "jobwait_cancel_requests", target: request.Target, authority: request.Authority,
 		build: (*statetables.Table).CancelRequest, timeoutSeconds: request.TimeoutSeconds, holdBy: request.HoldBackBefore,
-		read: func(ready cleared, got exchange) lesson {
+		read: func(ready cleared, got exchange) report {
 			result = readCancel(ready, got)
-			return lesson{
+			return report{
 				kind: cancelKind(result), limited: result.HTTPStatus == http.StatusTooManyRequests, guidance: result.Guidance,
 			}
 		},
@@ -37,7 +37,7 @@ func readCancel(ready cleared, got exchange) wire.CancelResult {
 	if got.response == nil {
 		return result
 	}
-	got.response.forget(ready)
+	got.response.redact(ready)
 	reading := ready.table.ReadCancel(got.response.Response)
 	reading.Confirmed = reading.Confirmed && got.response.whole()
 	result.HTTPStatus, result.ReceivedAt = got.response.Status, recorded(got.response.ReceivedAt)

@@ -161,11 +161,11 @@ var causes = map[wire.HoldCause]string{ //nolint:gochecknoglobals // a constant 
 func clockTime(at time.Time) string { return at.UTC().Format("15:04:05Z") }
 
 // learn tells the lane what an exchange was answered, so that others heed it.
-func (a *Activities) learn(ctx context.Context, ready cleared, visit *laneVisit, got exchange, taught lesson) {
+func (a *Activities) learn(ctx context.Context, ready cleared, visit *laneVisit, got exchange, told report) {
 	now := time.Now()
 	answer := lanes.Answer{
-		Kind: kindOf(got, taught), Went: visit.went, Probe: visit.probe, Wait: activity.GetInfo(ctx).WorkflowExecution.RunID,
-		RetryAfter: askedFor(taught.guidance.RetryAfterSeconds), Least: leastDelay(ready.table),
+		Kind: kindOf(got, told), Went: visit.went, Probe: visit.probe, Wait: activity.GetInfo(ctx).WorkflowExecution.RunID,
+		RetryAfter: askedFor(told.guidance.RetryAfterSeconds), Least: leastDelay(ready.table),
 	}
 	until, held := a.lanes.Done(now, visit.lane, answer)
 	visit.went = time.Time{}
@@ -200,14 +200,14 @@ func askedFor(retryAfterSeconds *int64) time.Duration {
 }
 
 // kindOf is what an exchange means to the lane. A Retry-After beside any other status speaks of one job.
-func kindOf(got exchange, taught lesson) lanes.Kind {
+func kindOf(got exchange, told report) lanes.Kind {
 	switch {
 	case got.sentAt.IsZero():
 		return lanes.NotSent
 	case got.response == nil:
 		return lanes.Lost
 	default:
-		return answeredKind(got.response.Status, taught.limited, taught.guidance.RetryAfterSeconds != nil)
+		return answeredKind(got.response.Status, told.limited, told.guidance.RetryAfterSeconds != nil)
 	}
 }
 

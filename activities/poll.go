@@ -12,25 +12,25 @@ import (
 // activity. Any other error means that the activity was called wrongly or too late; it is not repeated.
 func (a *Activities) PollStatus(ctx context.Context, request wire.PollRequest) (wire.PollResult, error) {
 	var result wire.PollResult
-	withheld, heldBack, err := a.sendOnce(ctx, errand{
+	withheld, heldBack, err := a.sendOnce(ctx, call{
 		name: "poll", metric: "jobwait_status_requests", target: request.Target, authority: request.Authority,
 		build: (*statetables.Table).StatusRequest, timeoutSeconds: request.TimeoutSeconds,
 		notAfter: request.NotAfter, holdBy: holdBy(request.MayHoldBack, request.NotAfter),
-		read: func(ready cleared, got exchange) lesson {
+		read: func(ready cleared, got exchange) report {
 			seen := observe(ready, request, got)
 			result.Observation = &seen
-			return lessonOf(seen, string(seen.Answer))
+			return reportOf(seen, string(seen.Answer))
 		},
 	})
 	result.Withheld, result.HeldBack = withheld, heldBack
 	return result, err
 }
 
-// observe is what an exchange taught of the job, with the facts that only the sender knows.
+// observe returns what an exchange says about the job, with the facts that only the sender knows.
 func observe(ready cleared, request wire.PollRequest, got exchange) wire.Observation {
 	seen := wire.Observation{Answer: wire.AnswerTransportFailure, Detail: got.transport, TableDigest: ready.table.Digest()}
 	if got.response != nil {
-		got.response.forget(ready)
+		got.response.redact(ready)
 		seen = got.response.classify(ready.table, request)
 		seen.ReceivedAt = recorded(got.response.ReceivedAt)
 	}

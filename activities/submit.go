@@ -11,13 +11,13 @@ import (
 // the result; its errors are those of PollStatus, and mean the same.
 func (a *Activities) Submit(ctx context.Context, request wire.SubmitRequest) (wire.SubmitResult, error) {
 	var result wire.SubmitResult
-	withheld, heldBack, err := a.sendOnce(ctx, errand{
+	withheld, heldBack, err := a.sendOnce(ctx, call{
 		name: "submit", metric: "jobwait_submit_requests", target: request.Target, authority: request.Authority,
 		build: submitting(request), check: unchanged(request), timeoutSeconds: request.TimeoutSeconds,
 		notAfter: request.NotAfter, holdBy: holdBy(request.MayHoldBack, request.NotAfter),
-		read: func(ready cleared, got exchange) lesson {
+		read: func(ready cleared, got exchange) report {
 			result = readSubmission(ready, request, got)
-			return lessonOf(*result.Observation, string(result.Verdict))
+			return reportOf(*result.Observation, string(result.Verdict))
 		},
 	})
 	if withheld.NotSent != "" {
@@ -57,7 +57,7 @@ func readSubmission(ready cleared, request wire.SubmitRequest, got exchange) wir
 	case got.response == nil && got.sentAt.IsZero():
 		result.Verdict = wire.SubmitNeverLeft
 	case got.response != nil:
-		got.response.forget(ready)
+		got.response.redact(ready)
 		result = got.response.submission(ready, request)
 		result.Observation.ReceivedAt = recorded(got.response.ReceivedAt)
 	}

@@ -26,7 +26,7 @@ func TestSecretIsForgottenInEveryForm(t *testing.T) {
 		got := &response{Response: statetables.Response{
 			Header: map[string][]string{"Location": {"https://api.example.com/" + form}}, Body: []byte("bad key " + form),
 		}}
-		got.forget(ready)
+		got.redact(ready)
 		require.Equal(t, "bad key [redacted]", string(got.Body))
 		require.Equal(t, "https://api.example.com/[redacted]", got.Header["Location"][0])
 	}
@@ -43,7 +43,7 @@ func TestSecretIsForgottenInJSONEscapes(t *testing.T) {
 		`mark\/Er7+<😀>`, `mark/Er7+\u003c😀\u003E`, `\u006dark\/Er7\u002B<\ud83d\uDE00>`, `mark/Er7+<😀>`,
 	} {
 		got := &response{Response: statetables.Response{Body: []byte(`{"message":"` + form + ` is not authorised\n"}`)}}
-		got.forget(ready)
+		got.redact(ready)
 		require.JSONEq(t, `{"message":"[redacted] is not authorised\n"}`, string(got.Body))
 	}
 }
@@ -56,7 +56,7 @@ func TestKeyInPlaceOfTheUserIsForgotten(t *testing.T) {
 		require.NoError(t, err)
 		auth := statetables.Auth{Header: "Authorization", Prefix: "Basic ", Basic: true}
 		got := &response{Response: statetables.Response{Body: []byte("no such key: key_12345678")}}
-		got.forget(cleared{secret: value, request: statetables.Request{Auth: auth}.Authorize(secret)})
+		got.redact(cleared{secret: value, request: statetables.Request{Auth: auth}.Authorize(secret)})
 		require.Equal(t, "no such key: [redacted]", string(got.Body))
 	}
 }
@@ -68,7 +68,7 @@ func TestShortSecretIsLeftAlone(t *testing.T) {
 	require.NoError(t, err)
 	for _, secret := range []Secret{value, {}} {
 		got := &response{Response: statetables.Response{Body: []byte(running)}}
-		got.forget(cleared{secret: secret})
+		got.redact(cleared{secret: secret})
 		require.JSONEq(t, running, string(got.Body))
 	}
 }
@@ -90,7 +90,7 @@ func TestSecretIsForgottenBesideBrokenEscapes(t *testing.T) {
 		`\\u006darker\/1 marker\/1`: `\\u006darker\/1 [redacted]`,
 	} {
 		got := &response{Response: statetables.Response{Body: []byte(give)}}
-		got.forget(cleared{secret: value, request: statetables.Request{Auth: statetables.Auth{Header: "X-Key"}}.Authorize(secret)})
+		got.redact(cleared{secret: value, request: statetables.Request{Auth: statetables.Auth{Header: "X-Key"}}.Authorize(secret)})
 		require.Equal(t, want, string(got.Body), give)
 	}
 }
@@ -108,7 +108,7 @@ func TestLongSecretIsForgottenInTime(t *testing.T) {
 		Body: []byte(strings.Repeat("a", statetables.MaxBodyBytes-len(escaped)-1) + " " + escaped),
 	}}
 	began := time.Now()
-	got.forget(ready)
+	got.redact(ready)
 	require.Less(t, time.Since(began), 5*time.Second) // some milliseconds on an idle machine
 	require.True(t, strings.HasSuffix(string(got.Body), "a [redacted]"))
 }

@@ -42,22 +42,22 @@ type cleared struct {
 type build func(*statetables.Table, wire.Target) (statetables.Request, error)
 
 // clear looks at everything that can refuse a request, before anything leaves.
-func (a *Activities) clear(ctx context.Context, e errand) (cleared, *refusal) {
-	if refused := checkRun(ctx, e.authority); refused != nil {
+func (a *Activities) clear(ctx context.Context, c call) (cleared, *refusal) {
+	if refused := checkRun(ctx, c.authority); refused != nil {
 		return cleared{}, refused
 	}
-	table, ok := a.tables.Table(e.target.Provider)
+	table, ok := a.tables.Table(c.target.Provider)
 	if !ok {
-		return cleared{}, refuse(wire.NotSentTableMissing, "this worker has no table for provider %q", e.target.Provider)
+		return cleared{}, refuse(wire.NotSentTableMissing, "this worker has no table for provider %q", c.target.Provider)
 	}
-	request, err := e.build(table, e.target)
+	request, err := c.build(table, c.target)
 	if err != nil {
 		return cleared{}, refuseBuild(err)
 	}
 	ready := cleared{table: table, request: request}
-	refused := a.authorize(ctx, &ready, e.target, e.authority)
-	if refused == nil && e.check != nil {
-		refused = e.check(table)
+	refused := a.authorize(ctx, &ready, c.target, c.authority)
+	if refused == nil && c.check != nil {
+		refused = c.check(table)
 	}
 	return ready, refused
 }

@@ -16,10 +16,10 @@ import (
 // A shorter secret is as likely to be a word of the answer as an echo of the secret.
 const leastSecret = 8
 
-// forget takes our own credential out of an answer before anybody reads it: providers repeat keys in their error texts,
+// redact takes our own credential out of an answer before anybody reads it: providers repeat keys in their error texts,
 // and what is read may stand in history (R50).
-func (r *response) forget(ready cleared) {
-	forms := ready.sent()
+func (r *response) redact(ready cleared) {
+	forms := ready.secretForms()
 	for _, secret := range forms {
 		r.Body = bytes.ReplaceAll(r.Body, []byte(secret), []byte(redacted))
 		for _, values := range r.Header {
@@ -99,9 +99,9 @@ func utf16Unit(rest []byte) (rune, bool) {
 	return rune(unit), err == nil
 }
 
-// sent are the forms in which the secret left and may come back: as it is, escaped in a URL, as the table's header carries
+// secretForms are the forms in which the secret left and may come back: as it is, escaped in a URL, as the table's header carries
 // it (base64, for Basic), and, of "user:password", the password. Where the password is no secret, the user is.
-func (c cleared) sent() []string {
+func (c cleared) secretForms() []string {
 	secret := c.secret.Reveal()
 	escaped := wire.EscapeSegment(secret)
 	forms := []string{
