@@ -1,15 +1,11 @@
 package jobwait
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,47 +19,35 @@ import (
 	"go.temporal.io/sdk/temporalnexus"
 
 	"github.com/jobwait/jobwait/activities"
-	"github.com/jobwait/jobwait/internal/waits"
 	"github.com/jobwait/jobwait/wire"
 )
 
-// nexusService is the product as callers of other namespaces see it. It reads the input of an operation and none of its
-// headers.
+// nexusService is jobwait as callers in other namespaces see it. It reads the input of an operation and none of its headers.
 func nexusService(acts *activities.Activities) *nexus.Service {
 	service := nexus.NewService(wire.NexusService)
 	service.MustRegister(newAwaitOperation(acts), newSubmitOperation(acts))
 	return service
 }
 
-// call is one call of an operation: the workflow that it starts, and how to tell what a second call is.
+// call is one call of an operation: the workflow that it starts, and what to do if the workflow id is taken.
 type call struct {
 	execution
-	// owner is who has the workflow id; same says that it is this very operation, made before. why says so to who is refused; it
-	// wraps errUnread where that cannot be known for the moment.
-	owner func(ctx context.Context, c client.Client, runID string) (owner wire.AlreadyOwned, same bool, why error)
-	// reopens is the run after whose end somebody wants to wait anew; empty otherwise.
+	// owner looks up who has the workflow id. same reports whether it is this very operation, called before. refusal is the error for
+	// a caller that may not join the owner; it wraps errUnread if the owner cannot be looked up at the moment.
+	owner func(ctx context.Context, c client.Client, runID string) (owner wire.AlreadyOwned, same bool, refusal error)
+	// reopens is the closed run after which the caller wants to wait again; empty if it does not.
 	reopens string
 }
 
-// errUnread says that the server did not tell who the owner is, and may when it is asked again.
-var errUnread = errors.New("the owner cannot be looked up at the moment")
-
-// unread reports a failure that says nothing of the owner.
-func unread(err error) bool {
-	var answered serviceerror.ServiceError
-	return errors.As(err, &answered) && !errors.As(err, new(*serviceerror.NotFound)) ||
-		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
-}
-
-// workflowOperation is an operation that ends when its workflow does. A call of what is under way, or has ended, is that very
-// operation, made once more: it is told the one end. Any other second call is refused.
+// workflowOperation is an operation that ends when its workflow does. A repeated call joins the workflow of the first one, running or
+// ended, and gets its outcome. A different call with the same workflow id is refused.
 type workflowOperation[O any] struct {
-	nexus.Operation[converter.RawValue, O] // claims the workflow id
-	joins                                  nexus.Operation[converter.RawValue, O]
+	nexus.Operation[converter.RawValue, O]                                        // starts the workflow, and fails if its id is taken
+	joins                                  nexus.Operation[converter.RawValue, O] // joins the workflow that has the id
 
 	read   func(data []byte) (call, error)
-	check  func(ctx context.Context, data []byte) error
-	prefix string
+	check  func(ctx context.Context, data []byte) error // whether a spec can be run, as the worker says
+	prefix string                                       // of the workflow ids that the operation starts
 }
 
 func newWorkflowOperation[O any](name, prefix string, read func([]byte) (call, error), check func(context.Context, []byte) error) *workflowOperation[O] {
@@ -116,31 +100,6 @@ func reopened(spec wire.Spec) string {
 	return spec.Reopens.RunID
 }
 
-// awaited describes who waits for a job.
-func awaited(ctx context.Context, c client.Client, spec wire.Spec, runID string) (wire.AlreadyOwned, bool, error) {
-	owner, theirs, err := ownerOf(ctx, c, spec, runID, StartOptions{})
-	found := wire.AlreadyOwned{
-		Owner:  wire.Owner{WorkflowID: owner.WorkflowID, RunID: owner.RunID, OperationID: owner.OperationID},
-		Closed: owner.Closed, Fingerprint: string(owner.Fingerprint),
-	}
-	switch {
-	case unread(err):
-		return found, false, fmt.Errorf("%w: %w", errUnread, err)
-	case owner.OperationID != spec.OperationID || owner.Fingerprint == FingerprintDifferent:
-		return found, false, owner
-	case !sameJob(spec, theirs):
-		return found, false, fmt.Errorf("%w; its params, status_url, expected_states or accept_partial are others", owner)
-	default:
-		return found, true, owner
-	}
-}
-
-// sameJob compares what two specs of one operation wait for, and not how long or how often (R47).
-func sameJob(a, b wire.Spec) bool {
-	return a.StatusURL == b.StatusURL && maps.Equal(a.Params, b.Params) && a.AcceptPartial == b.AcceptPartial &&
-		slices.Equal(slices.Sorted(slices.Values(a.ExpectedStates)), slices.Sorted(slices.Values(b.ExpectedStates)))
-}
-
 func newSubmitOperation(acts *activities.Activities) *workflowOperation[wire.SubmitOutcome] {
 	return newWorkflowOperation[wire.SubmitOutcome](wire.NexusOperationSubmitAndAwait, wire.SubmitWorkflowIDPrefix, readSubmit,
 		func(ctx context.Context, data []byte) error {
@@ -164,43 +123,7 @@ func readSubmit(data []byte) (call, error) {
 	}, err
 }
 
-// submitted describes who has a submission_id, as far as that can be found out. The error is why its spec cannot be read.
-func submitted(ctx context.Context, c client.Client, spec wire.SubmitSpec, id, runID string) (wire.AlreadyOwned, error) {
-	found := wire.AlreadyOwned{Owner: wire.Owner{WorkflowID: id, RunID: runID}, Fingerprint: string(FingerprintUnknown)}
-	if described, err := c.DescribeWorkflow(ctx, id, runID); err == nil {
-		found.Closed = described.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
-	}
-	data, err := waits.New(c, nil).Input(ctx, &commonpb.WorkflowExecution{WorkflowId: id, RunId: runID})
-	if err != nil {
-		return found, err
-	}
-	theirs, err := wire.DecodeSubmitSpec(data)
-	if err != nil {
-		return found, err
-	}
-	found.OperationID, found.Fingerprint = theirs.SubmissionID, string(FingerprintDifferent)
-	if sameSubmission(spec, theirs) {
-		found.Fingerprint = string(FingerprintSame)
-	}
-	return found, nil
-}
-
-// sameSubmission compares what two specs submit, numbers by their digits.
-func sameSubmission(a, b wire.SubmitSpec) bool {
-	return maps.Equal(a.Params, b.Params) && reflect.DeepEqual(plain(a.Body), plain(b.Body))
-}
-
-// plain is a JSON text as values; nil where there is none.
-func plain(text json.RawMessage) (value any) {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	if decoder.Decode(&value) != nil {
-		return nil
-	}
-	return value
-}
-
-// joinAttempts bounds how often an owner is looked at that may end, or give way to another, in that very moment.
+// joinAttempts bounds how often a call looks for the owner, who may end or be replaced meanwhile.
 const joinAttempts = 3
 
 // Start claims the workflow id, or joins the owner that is this operation already.
@@ -235,15 +158,15 @@ func (o *workflowOperation[O]) Start(
 	return begun, err
 }
 
-// bare is the input without the metadata that a caller put around it, which nothing bounds and which every run would carry along.
+// bare is the input without the caller's metadata, which is unbounded and would be carried along by every run.
 func bare(input converter.RawValue) converter.RawValue {
 	return converter.NewRawValue(&commonpb.Payload{
 		Metadata: map[string][]byte{converter.MetadataEncoding: []byte(converter.MetadataEncodingJSON)}, Data: input.Payload().GetData(),
 	})
 }
 
-// unrunnable refuses what cannot be run, unless it is an operation that was made before, when it could be: a deadline that has passed
-// since, or a credential that is gone, does not part a caller from the end of what it began.
+// unrunnable refuses a spec that cannot be run, unless the operation was called before, when it could be run: a deadline that has
+// passed since, or a credential that is gone, must not keep a caller from the outcome of what it started.
 func (o *workflowOperation[O]) unrunnable(
 	ctx context.Context, input converter.RawValue, options nexus.StartOperationOptions, refusal error,
 ) (nexus.HandlerStartOperationResult[O], error) {
@@ -261,13 +184,13 @@ func (o *workflowOperation[O]) unrunnable(
 		return o.joins.Start(ctx, input, options)
 	}
 	result, err := ended[O](ctx, owner)
-	if errors.As(err, new(*temporal.WorkflowExecutionError)) { // it could never be run
+	if errors.As(err, new(*temporal.WorkflowExecutionError)) { // the first call could not be run either
 		return nil, refusal
 	}
 	return result, err
 }
 
-// madeBefore finds the operation where it was made before. To wait anew is another one than the wait that it reopens.
+// madeBefore looks for an earlier call of the same operation. Waiting again is another operation than the wait that it reopens.
 func (c call) madeBefore(ctx context.Context, in client.Client) (wire.AlreadyOwned, bool, error) {
 	latest, err := in.DescribeWorkflow(ctx, c.id, "")
 	switch {
@@ -285,7 +208,7 @@ func (c call) madeBefore(ctx context.Context, in client.Client) (wire.AlreadyOwn
 	return owner, same, nil
 }
 
-// ended is the outcome of this operation, which was made before.
+// ended is the outcome of an earlier call of the operation.
 func ended[O any](ctx context.Context, owner wire.AlreadyOwned) (nexus.HandlerStartOperationResult[O], error) {
 	var outcome O
 	if err := temporalnexus.GetClient(ctx).GetWorkflow(ctx, owner.WorkflowID, owner.RunID).Get(ctx, &outcome); err != nil {
@@ -294,20 +217,20 @@ func ended[O any](ctx context.Context, owner wire.AlreadyOwned) (nexus.HandlerSt
 	return &nexus.HandlerStartOperationResultSync[O]{Value: outcome}, nil
 }
 
-// Cancel says "stop waiting" (R48). The token comes from outside: it may name what the operation starts and no other workflow
-// of the namespace.
+// Cancel tells the workflow to stop waiting (R48). The token comes from outside, so it must name a workflow of this operation and no
+// other one of the namespace.
 func (o *workflowOperation[O]) Cancel(ctx context.Context, token string, options nexus.CancelOperationOptions) error {
 	if !strings.HasPrefix(workflowOf(token), o.prefix) {
 		return nexus.NewHandlerErrorf(nexus.HandlerErrorTypeBadRequest, "the operation token is not one of this operation")
 	}
 	err := o.Operation.Cancel(ctx, token, options)
 	if errors.As(err, new(*serviceerror.NotFound)) {
-		return nil // it has ended, and its outcome is on its way
+		return nil // the workflow has ended, and its outcome is being delivered
 	}
 	return err
 }
 
-// workflowOf is the workflow id in a token that the SDK made; empty if it is none.
+// workflowOf is the workflow id in an operation token of the SDK; empty if it is not one.
 func workflowOf(token string) string {
 	data, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil {
@@ -322,7 +245,7 @@ func workflowOf(token string) string {
 	return content.WorkflowID
 }
 
-// refused turns what cannot be run into the caller's error; what else went wrong may pass and is tried again.
+// refused turns the error of a spec that cannot be run into one for the caller. Other errors may be temporary and are retried.
 func refused(err error) error {
 	invalid := new(temporal.ApplicationError)
 	if !errors.As(err, &invalid) || invalid.Type() != wire.ErrorInvalidSpec {
@@ -331,9 +254,9 @@ func refused(err error) error {
 	return badRequest(invalid.Message(), invalid)
 }
 
-// badRequest is an error that no repetition of the call mends. The type CONFLICT would be truer of a job that has an owner, but
-// server 1.29 does not know it and repeats such a call until it times out. The cause tells callers what to match on; older
-// servers carry nothing else.
+// badRequest is an error that is not retried. The type CONFLICT would suit a job that has an owner better, but server 1.29 does not
+// know it and retries such a call until it times out. The cause tells callers what to match on; older servers transmit nothing
+// else.
 func badRequest(message string, cause error) error {
 	return &nexus.HandlerError{
 		Type: nexus.HandlerErrorTypeBadRequest, Message: message, Cause: cause,
