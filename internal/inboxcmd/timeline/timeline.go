@@ -4,6 +4,7 @@
 package timeline
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -286,12 +287,9 @@ var sources = map[wire.DelaySource]string{
 	wire.DelayCatchUp:            "catch-up",
 }
 
-// SourceText is a source in words that fit beside others.
+// SourceText is a delay source in a word or two.
 func SourceText(source wire.DelaySource) string {
-	if name, ok := sources[source]; ok {
-		return name
-	}
-	return strings.ReplaceAll(string(source), "_", " ")
+	return cmp.Or(sources[source], strings.ReplaceAll(string(source), "_", " "))
 }
 
 // delay is drawn to the planned time, or to where another plan took its place.

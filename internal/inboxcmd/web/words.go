@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -41,10 +42,7 @@ var reasonWords = map[wire.Reason]string{
 
 // reasonText is a reason in words; one of a later version in its own.
 func reasonText(reason wire.Reason) string {
-	if text, ok := reasonWords[reason]; ok {
-		return text
-	}
-	return sentenceOf(string(reason))
+	return cmp.Or(reasonWords[reason], sentenceOf(string(reason)))
 }
 
 var kindWords = map[wire.DecisionKind]string{
@@ -61,10 +59,7 @@ var kindWords = map[wire.DecisionKind]string{
 }
 
 func kindText(kind wire.DecisionKind) string {
-	if text, ok := kindWords[kind]; ok {
-		return text
-	}
-	return sentenceOf(string(kind))
+	return cmp.Or(kindWords[kind], sentenceOf(string(kind)))
 }
 
 var refusalWords = map[wire.RefusalReason]string{
@@ -81,13 +76,11 @@ var refusalWords = map[wire.RefusalReason]string{
 }
 
 func refusalText(reason wire.RefusalReason) string {
-	if text, ok := refusalWords[reason]; ok {
-		return text
-	}
-	return sentenceOf(string(reason)) + "."
+	return cmp.Or(refusalWords[reason], sentenceOf(string(reason))+".")
 }
 
 var phaseWords = map[wire.Phase]string{
+	"":                   "being prepared",
 	wire.PhasePolling:    "asking the provider",
 	wire.PhaseEscalated:  "waiting for a decision",
 	wire.PhaseCancelling: "waiting for the cancellation",
@@ -97,13 +90,7 @@ var phaseWords = map[wire.Phase]string{
 }
 
 func phaseText(phase wire.Phase) string {
-	if text, ok := phaseWords[phase]; ok {
-		return text
-	}
-	if phase == "" {
-		return "being prepared"
-	}
-	return strings.ReplaceAll(string(phase), "_", " ")
+	return cmp.Or(phaseWords[phase], strings.ReplaceAll(string(phase), "_", " "))
 }
 
 // kindsOfMark and signs are the legend of a timeline.
