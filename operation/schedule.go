@@ -27,6 +27,9 @@ type candidate struct {
 
 // planFirst plans the first poll, counted from the start of the wait (R27).
 func (o *Operation) planFirst(now time.Time) {
+	if deadline, _ := o.deadline(); o.rec.Prepared.FirstCatchesUpSoon && !now.Before(deadline) {
+		return // it was prepared too late: what is planned would be in the past, and may not leave
+	}
 	delay := o.jittered(o.localDelay(o.rec.OpenedAt), drawBackoff)
 	if initial := o.rec.Prepared.Pace.InitialDelaySeconds; initial != nil {
 		delay = seconds(int64(*initial))

@@ -261,3 +261,30 @@ func TestFinalLookLead(t *testing.T) {
 		}
 	}
 }
+
+// TestPreparedTooLate: a wait whose deadline passed while it was prepared plans nothing (R24), and asks what becomes of it.
+func TestPreparedTooLate(t *testing.T) {
+	t.Parallel()
+	snapshot := prepared(t, specWith(), operation.Knowledge{})
+	for name, c := range map[string]struct {
+		now   time.Time
+		plans int
+	}{
+		"a moment before": {snapshot.Limits.DeadlineAt.Add(-time.Millisecond), 1},
+		"at the deadline": {snapshot.Limits.DeadlineAt, 0},
+		"after it":        {snapshot.Limits.DeadlineAt.Add(time.Hour), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			op := operation.Open(snapshot, firstRun, start, c.now)
+			require.Len(t, entriesOf(op, wire.EventPollPlanned), c.plans)
+			require.IsType(t, operation.Notify{}, op.Next(c.now.Add(time.Hour)))
+			requireReason(t, op, wire.ReasonDeadlineExceeded, "")
+			require.Zero(t, op.Record().Counters.StatusRequestsUsed)
+		})
+	}
+	older := snapshot
+	older.FirstCatchesUpSoon = false
+	op := operation.Open(older, firstRun, start, snapshot.Limits.DeadlineAt.Add(time.Hour))
+	require.Len(t, entriesOf(op, wire.EventPollPlanned), 1, "the audit of a wait from before is what it was")
+}

@@ -44,7 +44,8 @@ type Prepared struct {
 	// need approval like all others once the wait has stopped again. False only in waits that an older version prepared.
 	ConfirmingEndsAtStop bool `json:"confirming_ends_at_stop,omitempty"`
 	// FirstCatchesUpSoon reports whether a first poll that initial_delay_seconds brought forward, if late, is postponed by no more than
-	// it was late. False only in waits that an older version prepared, which postpone it by up to the delay before jitter.
+	// it was late, and whether no poll is planned if the deadline passed during preparation. False only in waits that an older
+	// version prepared, which postpone it by up to the delay before jitter, and plan one.
 	FirstCatchesUpSoon bool `json:"first_catches_up_soon,omitempty"`
 	// DecisionKeys are the keys that the worker trusted at the start; one of them must sign each decision. Empty means that decisions
 	// need no signature.
