@@ -320,7 +320,7 @@ func (a *await) prepare(info *workflow.Info) (wire.Prepared, error) {
 	if !json.Valid(spec) { // no activity could be given it
 		return wire.Prepared{}, invalidSpec("spec: the input is missing or not valid JSON; start with one JSON object")
 	}
-	future := a.executePrepare(wire.PrepareRequest{
+	future, letGo := a.executePrepare(wire.PrepareRequest{
 		Spec:          json.RawMessage(spec),
 		StartedAt:     info.WorkflowStartTime,
 		OriginalRunID: info.OriginalRunID,
@@ -337,6 +337,7 @@ func (a *await) prepare(info *workflow.Info) (wire.Prepared, error) {
 	if !future.IsReady() {
 		return wire.Prepared{}, a.root.Err()
 	}
+	letGo()
 	var prepared wire.Prepared
 	return prepared, plainError(get(a.ctx, future, &prepared))
 }

@@ -33,8 +33,11 @@ var heldBack = &temporal.RetryPolicy{ //nolint:gochecknoglobals // a constant in
 	NonRetryableErrorTypes: []string{"TemporalTimeout:StartToClose", "TemporalTimeout:Heartbeat", "PanicError"},
 }
 
-func (a *await) executePrepare(request wire.PrepareRequest) workflow.Future {
-	ctx := workflow.WithActivityOptions(a.ctx, workflow.ActivityOptions{
+// executePrepare starts prepare. letGo is called when that has ended: the context that lasts as long as the wait would keep the
+// whole request.
+func (a *await) executePrepare(request wire.PrepareRequest) (prepared workflow.Future, letGo workflow.CancelFunc) {
+	ctx, letGo := workflow.WithCancel(a.ctx)
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: prepareTimeout,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: prepareTimeout},
 		Summary:             "validate the spec and snapshot limits",
@@ -43,7 +46,7 @@ func (a *await) executePrepare(request wire.PrepareRequest) workflow.Future {
 	if a.kind == wire.WorkflowSubmitAndAwait {
 		activity = wire.ActivityPrepareSubmission
 	}
-	return workflow.ExecuteActivity(ctx, activity, request)
+	return workflow.ExecuteActivity(ctx, activity, request), letGo
 }
 
 // sending are the options of a request that may not start at or after a deadline (R24).

@@ -37,10 +37,11 @@ func (a *alarm) fired() bool { return a.timer != nil && a.timer.IsReady() }
 // takeFired forgets an alarm that went off.
 func (a *alarm) takeFired() {
 	if a.fired() {
-		*a = alarm{}
+		a.clear()
 	}
 }
 
+// clear lets go of the timer's context as well, which its parent would keep. Of a timer that has fired it cancels nothing.
 func (a *alarm) clear() {
 	if a.timer != nil {
 		a.cancel()
