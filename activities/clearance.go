@@ -26,7 +26,12 @@ type refusal struct {
 }
 
 func refuse(why wire.NotSent, format string, values ...any) *refusal {
-	return &refusal{why: why, detail: fmt.Sprintf(format, values...)}
+	return &refusal{why: why, detail: detail(format, values...)}
+}
+
+// detail is what stands in history of why something was not done. A source of credentials may quote a whole page in its errors.
+func detail(format string, values ...any) string {
+	return fmt.Sprintf("%.1024s", fmt.Sprintf(format, values...))
 }
 
 // cleared is a request that may be sent.

@@ -77,7 +77,7 @@ type fetchEnd struct {
 func (e *fetchEnd) Error() string { return string(e.reason) + ": " + e.detail }
 
 func endFetch(reason wire.FetchReason, format string, values ...any) *fetchEnd {
-	return &fetchEnd{reason: reason, detail: fmt.Sprintf(format, values...)}
+	return &fetchEnd{reason: reason, detail: detail(format, values...)}
 }
 
 // fetchAgain ends one attempt of a fetch. after is what the provider asks for; 0: the workflow's own backoff.

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -137,6 +138,9 @@ func TestNothingLeaves(t *testing.T) {
 			w.options.Credentials = lazily{w.options.Credentials}
 			w.entry("{version: 2}")
 		}, wire.NotSentCredentialUnresolved, `credentials: "demo": exactly one of env and file`},
+		"R50: a source that quotes a page": {func(w *world, _ *wire.PollRequest) {
+			w.options.Credentials = away{}
+		}, wire.NotSentCredentialUnresolved, "the vault is away: " + strings.Repeat("x", 1024-len("the vault is away: "))},
 		"R50: secret with a line break": {func(w *world, _ *wire.PollRequest) {
 			w.secret(marker + "\r\nX-Injected: 1")
 		}, wire.NotSentCredentialUnresolved, `credentials: "demo": file key: the value holds a line break`},
@@ -168,6 +172,7 @@ func TestNothingLeaves(t *testing.T) {
 			result := w.poll(func(r *wire.PollRequest) { test.change(w, r) })
 			require.Equal(t, test.why, result.NotSent)
 			require.Contains(t, result.Detail, test.detail)
+			require.LessOrEqual(t, len(result.Detail), 1024)
 			require.Nil(t, result.Observation)
 			require.Zero(t, w.connected())
 			require.NotContains(t, fmt.Sprintf("%+v", result), marker)
@@ -179,6 +184,13 @@ func TestNothingLeaves(t *testing.T) {
 
 // lazily hides that a source can be checked when the worker starts.
 type lazily struct{ CredentialSource }
+
+// away is a source that cannot be reached, and says so at length.
+type away struct{}
+
+func (away) Credential(context.Context, string) (Credential, error) {
+	return Credential{}, errors.New("the vault is away: " + strings.Repeat("x", 1<<20))
+}
 
 // R31: the reset names its run; acknowledged, it goes on.
 func TestAcknowledgedResetGoesOn(t *testing.T) {
