@@ -24,8 +24,8 @@ func (o *Operation) needsApproval() bool {
 	}
 }
 
-// approve takes a person's word for the request that is due, or for all of this wait. It is no extension: it raises nothing.
-// The request goes out as soon as it may; if the deadline has come meanwhile, Next says so and nothing is sent.
+// approve records the approval of the request that is due, or of all requests of the wait. It is no extension: it raises no limit.
+// The request is sent as soon as it may be; if the deadline has passed meanwhile, Next stops and nothing is sent.
 func (o *Operation) approve(now time.Time) {
 	if o.rec.Approval == wire.ApprovalPerOperation {
 		o.rec.Approved = true
@@ -36,16 +36,16 @@ func (o *Operation) approve(now time.Time) {
 	o.schedule(now, o.afterMinimum(now, candidate{now, wire.DelayApproval}))
 }
 
-// approveConfirmation lets the requests that a cancel is confirmed by go with it: whoever decides the cancel has them in its
-// option, and the cancel request itself is a person's word already.
+// approveConfirmation approves the status requests that confirm a cancel together with it: its option names them, and the cancel
+// request itself is approved by the decision.
 func (o *Operation) approveConfirmation(requests int) {
 	if o.rec.Approval != "" && o.rec.Approval != wire.ApprovalNone {
 		o.rec.ApprovedThrough = o.rec.Counters.StatusRequestsUsed + requests
 	}
 }
 
-// endConfirming takes back what approveConfirmation let out and was not needed: the answer to the next question says nothing of
-// these requests.
+// endConfirming withdraws the approvals of approveConfirmation that were not used: the answer to the next question does not cover
+// them.
 func (o *Operation) endConfirming() {
 	if o.rec.Prepared.ConfirmingEndsAtStop && o.rec.Cancel != "" {
 		o.rec.ApprovedThrough = min(o.rec.ApprovedThrough, o.rec.Counters.StatusRequestsUsed)
@@ -67,14 +67,14 @@ func (o *Operation) approvalUnasked() bool {
 	return o.rec.Approval == wire.ApprovalUnknown && o.rec.Counters.StatusRequestsUsed > o.rec.ApprovedThrough
 }
 
-// learnApproval takes a request that left with a credential of unknown rule as the proof that it has none.
+// learnApproval concludes from a request that was sent with a credential of unknown rule that the credential has no rule.
 func (o *Operation) learnApproval(seen wire.Observation) {
 	if o.approvalUnasked() && seen.CredentialRef == o.rec.CredentialRef {
 		o.rec.Approval = wire.ApprovalNone
 	}
 }
 
-// mustApprove asks about a credential whose rule the worker told in place of using it.
+// mustApprove asks for the approval of a credential that the worker did not use because of its rule.
 func (o *Operation) mustApprove(now time.Time, rule string) {
 	o.rec.Approval = wire.ApprovalPerRequest
 	if rule == string(wire.ApprovalPerOperation) {

@@ -18,8 +18,8 @@ const (
 	maxRemembered = 100
 )
 
-// answered remembers, for the length of one workflow task, the escalation that a decision has just closed: another
-// decision that would have been applied in the same moment lost against it.
+// answered is the escalation that a decision has just closed, kept for one workflow task: another decision that arrives in the same
+// task has lost against it.
 type answered struct {
 	at         time.Time
 	escalation wire.Escalation
@@ -106,7 +106,7 @@ func (o *Operation) limitsAfter(now time.Time, d wire.Decision) wire.Limits {
 	return limits
 }
 
-// apply carries out a decision that nothing speaks against.
+// apply carries out a decision that was not refused.
 func (o *Operation) apply(now time.Time, d wire.Decision, recorded []byte) {
 	o.rec.Decisions = append(o.rec.Decisions, wire.AppliedDecision{
 		ID: d.DecisionID, Digest: decisionDigest(d), EscalationID: d.EscalationID,
@@ -144,7 +144,7 @@ func (o *Operation) grantLimits(now time.Time, d wire.Decision) {
 	o.prolong(now, d)
 }
 
-// grantConfirmation grants what the table says it takes to see a cancellation confirmed (R43).
+// grantConfirmation grants the requests and the time that the table gives for confirming a cancellation (R43).
 func (o *Operation) grantConfirmation(now time.Time) {
 	facts := o.rec.Prepared.Table.Cancel
 	o.approveConfirmation(facts.ConfirmRequests)
@@ -190,7 +190,7 @@ func (o *Operation) pollAgain(now time.Time) {
 	o.planManual(now)
 }
 
-// goOn closes the open escalation and acknowledges a reset that it spoke of.
+// goOn closes the open escalation and acknowledges the reset that it was about, if any.
 func (o *Operation) goOn() {
 	o.rec.Escalation, o.rec.RemindAt = nil, time.Time{}
 	o.renewNudges()
@@ -219,7 +219,7 @@ func canonicalOf(value any) []byte {
 	return canonical
 }
 
-// decisionDigest is of the content alone: who signs it again, with another key perhaps, decides the same.
+// decisionDigest covers the content without the signature: a decision that is signed again is the same decision.
 func decisionDigest(d wire.Decision) string {
 	d.KeyID, d.Signature = "", ""
 	sum := sha256.Sum256(canonicalDecision(d))

@@ -208,7 +208,7 @@ func outOfRange(numbers ...givenNumber) string {
 	return ""
 }
 
-// unusedField names a field that is set although the kind does not use it: the sender meant something else.
+// unusedField names a field that is set although the kind does not use it, so that the sender must have meant something else.
 func unusedField(d wire.Decision) string {
 	switch {
 	case d.CredentialRef != "" && d.Kind != wire.DecisionUseCredential:
@@ -224,12 +224,12 @@ func unusedField(d wire.Decision) string {
 	}
 }
 
-// grants reports whether a kind lets polling go on under limits that it may raise.
+// grants reports whether a kind continues polling, under limits that it may raise.
 func grants(kind wire.DecisionKind) bool {
 	return kind == wire.DecisionExtend || kind == wire.DecisionTreatAsPending || kind == wire.DecisionUseCredential
 }
 
-// grantsNothing refuses a grant that would stop again at once, with the number that would do (R41).
+// grantsNothing refuses a grant after which the wait would stop again at once, and names the number that would be enough (R41).
 func (o *Operation) grantsNothing(now time.Time, d wire.Decision) string {
 	if !grants(d.Kind) {
 		return ""

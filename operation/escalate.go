@@ -9,8 +9,8 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// stop ends polling: the wait may not go on by itself. It asks a person where there is a choice, and closes as close
-// would where there is none (R34).
+// stop ends polling: the wait may not continue by itself. It asks a person if there is a choice; if there is none, it closes the wait
+// as the decision close would (R34).
 func (o *Operation) stop(now time.Time, reason wire.Reason, detail string) {
 	o.rec.Poll = nil
 	if o.rec.Cancel != "" {
@@ -31,7 +31,7 @@ func (o *Operation) stop(now time.Time, reason wire.Reason, detail string) {
 	}
 }
 
-// closeUnasked closes as close would, in nobody's name (R34).
+// closeUnasked closes the wait as the decision close would, but with no one who decided (R34).
 func (o *Operation) closeUnasked(now time.Time, reason wire.Reason, detail string) {
 	o.decided(now, closeStatus(reason), reason, detail)
 	o.rec.Outcome.DecidedBy = ""
@@ -60,7 +60,7 @@ func joinWords(a, b string) string {
 	}
 }
 
-// escalate opens a question. Its window runs from here, whatever becomes of the message (R37).
+// escalate opens a question. Its window begins now, whether or not the message is delivered (R37).
 func (o *Operation) escalate(now time.Time, reason wire.Reason, detail string, options []wire.Option) {
 	o.endConfirming()
 	if o.rec.Cancel == wire.CancelWanted {

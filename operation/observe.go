@@ -11,7 +11,7 @@ import (
 // clockTolerance is how far a provider's clock may be off before a pending answer contradicts its own expiry (R5).
 const clockTolerance = 30 * time.Second
 
-// verdict is what one reading means for the wait.
+// verdict is what one answer means for the wait.
 type verdict struct {
 	kind   verdictKind
 	reason wire.Reason
@@ -61,8 +61,7 @@ func (o *Operation) observed(now time.Time, seen wire.Observation, held *wire.He
 	o.follow(now, seen, found)
 }
 
-// follow does what the verdict says. A cancel that is decided and not sent yet goes first: only the end of the job
-// makes it pointless.
+// follow acts on the verdict. A cancel that is decided but not sent yet takes precedence, unless the job is over.
 func (o *Operation) follow(now time.Time, seen wire.Observation, found verdict) {
 	if found.terminal() {
 		o.noteLate(seen)
@@ -154,13 +153,13 @@ func (o *Operation) judgeTransport(seen wire.Observation) verdict {
 	return stopFor(wire.ReasonTransportBudgetExhausted, "")
 }
 
-// ambiguous reports whether the request may have been delivered although no answer came. A time-out before anything was
-// sent is none.
+// ambiguous reports whether the request may have been delivered although no answer came. It cannot have been if it timed out before
+// anything was sent.
 func ambiguous(seen wire.Observation) bool {
 	return seen.Detail == wire.TransportLost || seen.Detail == wire.TransportTimeout && seen.SentAt != nil
 }
 
-// judgeJob reads the job fact: the right job, no step back behind a terminal reading, then the category.
+// judgeJob judges the job fact: is it the right job, does it agree with an earlier terminal reading, and then its category.
 func (o *Operation) judgeJob(now time.Time, seen wire.Observation) verdict {
 	job := seen.Job
 	switch {
@@ -198,7 +197,7 @@ func (o *Operation) judgeCategory(now time.Time, seen wire.Observation) verdict 
 	}
 }
 
-// judgeUnknown never waits by itself; a person may have said to wait in this very state.
+// judgeUnknown stops, unless a person has decided to treat this very state as pending.
 func (o *Operation) judgeUnknown(now time.Time, seen wire.Observation) verdict {
 	if slices.Contains(o.rec.Overrides, seen.Job.RawState) {
 		return o.judgePending(now, seen)
@@ -206,8 +205,8 @@ func (o *Operation) judgeUnknown(now time.Time, seen wire.Observation) verdict {
 	return stopFor(wire.ReasonUnknownState, "")
 }
 
-// judgePending doubts a job that is said to be running after the provider's own expiry (R5), and does not follow a URL
-// for the next poll that the table does not accept (R51).
+// judgePending stops for a job that is pending after the provider's own expiry (R5), and for a next URL that the table does not accept
+// (R51).
 func (o *Operation) judgePending(now time.Time, seen wire.Observation) verdict {
 	expires := seen.Job.ExpiresAt
 	if expires == nil {
@@ -222,7 +221,7 @@ func (o *Operation) judgePending(now time.Time, seen wire.Observation) verdict {
 	return verdict{}
 }
 
-// judgeSuccess believes a success only with its proof and in a state that the caller accepts (R4).
+// judgeSuccess accepts a success only if its requirements hold and the caller expects its state (R4).
 func (o *Operation) judgeSuccess(job wire.JobFact) verdict {
 	expected := o.rec.Prepared.Spec.ExpectedStates
 	switch {
@@ -242,15 +241,14 @@ func (o *Operation) judgePartial(job wire.JobFact) verdict {
 	return o.judgeSuccess(job)
 }
 
-// regressed reports a reading that steps back behind the first terminal one (R13). An unproven success may still be
-// proven; every other change of a terminal reading is a contradiction.
+// regressed reports whether a reading contradicts the first terminal one (R13). Only an unproven success may still become a proven one.
 func (o *Operation) regressed(job wire.JobFact) bool {
 	first := o.rec.Terminal
 	return first != nil && job.Category != first.Category
 }
 
-// remember keeps what later readings are compared with and what later requests need. It reports the state before and
-// whether this answer changed it.
+// remember records what later answers are compared with and what later requests need. It returns the previous state, and whether this
+// answer changed it.
 func (o *Operation) remember(seen wire.Observation) (before string, changed bool) {
 	if seen.Answer == wire.AnswerDenied {
 		o.deny(seen.CredentialRef, seen.CredentialVersion)
@@ -305,7 +303,7 @@ func (o *Operation) annotate(word string) {
 	}
 }
 
-// notSent takes in why a request did not leave. Its reservation stays used (R24).
+// notSent handles a request that was not sent. Its reservation stays used (R24).
 func (o *Operation) notSent(now time.Time, why wire.Withheld, held *wire.HeldBack) {
 	o.note(wire.Entry{
 		At: now, Event: wire.EventRequestNotSent, Reason: string(why.NotSent), Detail: withHeldBack(why.Detail, now, held, nil),
@@ -329,9 +327,9 @@ func (o *Operation) notSent(now time.Time, why wire.Withheld, held *wire.HeldBac
 	}
 }
 
-// heldBack takes in that a request was held back for too long, or was withdrawn meanwhile. What another wait was told not to
-// do before a time is not done here either (R16), and where that time is not before the deadline, the wait stops as it does
-// for a Retry-After of its own (R19).
+// heldBack handles a request that was held back for too long, or that was withdrawn. The time before which the provider told another
+// wait not to ask applies here too (R16), and if it is not before the deadline, the wait stops as for a Retry-After of its own
+// (R19).
 func (o *Operation) heldBack(now time.Time, until *time.Time) {
 	o.keepAway(until)
 	deadline, _ := o.deadline()
@@ -344,14 +342,14 @@ func (o *Operation) heldBack(now time.Time, until *time.Time) {
 	}
 }
 
-// keepAway takes over until when the provider wants to be left alone.
+// keepAway records a time before which the provider does not want to be asked.
 func (o *Operation) keepAway(until *time.Time) {
 	if until != nil {
 		o.rec.ProviderMinimum = later(o.rec.ProviderMinimum, *until)
 	}
 }
 
-// withheld stops for a request, of whatever kind, that must not be sent as things are.
+// withheld stops the wait because a request of any kind must not be sent.
 func (o *Operation) withheld(now time.Time, why wire.Withheld) {
 	word := string(why.NotSent)
 	switch why.NotSent {

@@ -16,17 +16,17 @@ type Operation struct {
 	// entryBytes is about how long the audit query's answer is.
 	entryBytes int
 
-	// inFlight is the one request to the provider that has not been answered yet.
+	// inFlight is the kind of the one request that has not been answered yet.
 	inFlight flight
-	// lastNotice is what came of the last message to people in this run; nil: there was none.
+	// lastNotice is the latest notification of this run that was delivered or given up; nil if there was none.
 	lastNotice *wire.NoticeView
 	// delivering counts the notifications at the head of the record's list that the shell has in hand.
 	delivering int
-	// startBy is the deadline that the request in flight was given, reservedAt when it was reserved, where it submits.
+	// startBy is the deadline of the request in flight; reservedAt is when a submit request was reserved.
 	startBy, reservedAt time.Time
-	// stopping says that the workflow was cancelled: nothing more is sent (R48).
+	// stopping reports whether the workflow was cancelled: nothing more is sent (R48).
 	stopping bool
-	// answered is the escalation that a decision closed at this very workflow time (R40, lost).
+	// answered is the escalation that a decision closed at this same workflow time (R40, lost).
 	answered *answered
 }
 
@@ -168,14 +168,13 @@ func (o *Operation) Next(now time.Time) Command {
 	}
 }
 
-// withdraws reports whether the request in flight has become pointless: only a held-back one can be taken back, and that
-// keeps a person's word from waiting for a provider that wants to be left alone. After a stop a cancel is one as well (R48).
+// withdraws reports whether the request in flight should be withdrawn if it is held back, so that a decision does not wait for a
+// provider that wants to be left alone. After StopWaiting this includes a cancel request (R48).
 func (o *Operation) withdraws() bool {
 	return o.rec.Prepared.HoldBack && (o.stopping || o.inFlight == statusRequest && o.rec.Cancel == wire.CancelWanted)
 }
 
-// nextPoll looks at the deadlines, then at the request budget, then at the clock, and last for the approval of a request
-// that is due (R30, R54).
+// nextPoll checks the deadlines, the request budget, the time of the poll, and last the approval of a request that is due (R30, R54).
 func (o *Operation) nextPoll(now time.Time) Command {
 	deadline, reason := o.deadline()
 	switch {
@@ -272,7 +271,7 @@ func (o *Operation) authority() wire.Authority {
 	return wire.Authority{AcknowledgedRuns: o.rec.AcknowledgedRuns, DeniedVersions: denied}
 }
 
-// deadline is the earlier of the two deadlines with the reason that passing it has (R26), or the end of the key with which a
+// deadline is the earlier of the two deadlines, with the reason of a stop there (R26), or the end of the idempotency key with which a
 // submission would be sent again (R56).
 func (o *Operation) deadline() (time.Time, wire.Reason) {
 	limits := o.rec.Limits

@@ -7,7 +7,7 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// offer says which decisions a reason leaves open besides close, which it always does.
+// offer says which decisions a reason offers in addition to close, which is always offered.
 type offer struct {
 	extend, treatAsPending, useCredential, cancel, acceptResult, approve, attach, resubmit bool
 }

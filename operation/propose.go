@@ -118,7 +118,7 @@ func (o *Operation) notPolling() string {
 	return "the wait is not polling"
 }
 
-// noProposal says why none can be opened now.
+// noProposal says why no proposal can be opened now.
 func (o *Operation) noProposal() string {
 	switch {
 	case o.rec.Proposal != nil:
@@ -162,7 +162,7 @@ func (o *Operation) raisesNothing(now time.Time, d wire.Decision) string {
 // grantsOn reports whether a decision on a proposal grants; a request, which has no kind, wants to.
 func grantsOn(d wire.Decision) bool { return d.Kind == "" || grants(d.Kind) }
 
-// propose opens the proposal and tells people.
+// propose opens the proposal and notifies people.
 func (o *Operation) propose(now time.Time, request wire.ExtensionRequest, recorded []byte) {
 	deadline, _ := o.deadline()
 	o.rec.Proposals++

@@ -19,7 +19,7 @@ const (
 	longestDelay = 100 * 365 * 24 * time.Hour
 )
 
-// candidate is one opinion on when the next request may go out.
+// candidate is a possible time of the next request, with what suggests it.
 type candidate struct {
 	at     time.Time
 	source wire.DelaySource
@@ -37,8 +37,8 @@ func (o *Operation) planFirst(now time.Time) {
 	o.schedule(now, candidate{o.rec.OpenedAt.Add(delay), wire.DelayLocalBackoff})
 }
 
-// heed takes in when the provider wants to be asked again. It holds whatever the answer means for the wait: a grant after
-// an escalation keeps to it as well (R16, R41).
+// heed records when the provider wants to be asked again. That holds whatever the answer means for the wait, so the first poll after
+// a grant keeps to it as well (R16, R41).
 func (o *Operation) heed(now time.Time, guidance wire.Guidance) {
 	o.noteRejected(now, guidance.Rejected)
 	if minimum := guidance.RetryAfterSeconds; minimum != nil {
@@ -46,8 +46,8 @@ func (o *Operation) heed(now time.Time, guidance wire.Guidance) {
 	}
 }
 
-// planNext plans the poll after an answer that lets the wait go on. The order of looking is the order of reasons (R12):
-// deadline, request budget, a Retry-After that leads past the deadline.
+// planNext plans the poll after an answer with which the wait continues. The checks are in the order of reasons (R12): deadline,
+// request budget, a Retry-After past the deadline.
 func (o *Operation) planNext(now time.Time, guidance wire.Guidance, rateLimited bool) {
 	deadline, reason := o.deadline()
 	switch {
@@ -79,7 +79,7 @@ func (o *Operation) localCandidate(now time.Time, rateLimited bool) candidate {
 	return candidate{now.Add(o.aboveMinimum(o.localDelay(now), drawBackoff)), wire.DelayLocalBackoff}
 }
 
-// hintCandidate follows the provider's hint unless it leads past the deadline (R17).
+// hintCandidate follows the provider's hint unless that is past the deadline (R17).
 func (o *Operation) hintCandidate(now, deadline time.Time, hint *int64) (candidate, bool) {
 	if hint == nil {
 		return candidate{}, false
@@ -92,8 +92,8 @@ func (o *Operation) hintCandidate(now, deadline time.Time, hint *int64) (candida
 	return candidate{now.Add(delay + o.spread(delay)), wire.DelayProviderPollHint}, true
 }
 
-// afterMinimum keeps a candidate behind the provider's minimum, spread so that a fleet that obeys one header does not
-// come back in one wave (R16).
+// afterMinimum moves a candidate behind the provider's minimum, spread so that a fleet that obeys the same header does not come back
+// in one wave (R16).
 func (o *Operation) afterMinimum(now time.Time, next candidate) candidate {
 	if !o.rec.ProviderMinimum.After(now) {
 		return next
@@ -128,7 +128,7 @@ func (o *Operation) plan(now time.Time, next candidate, caughtUp bool) {
 	o.note(wire.Entry{At: now, Event: wire.EventPollPlanned, NextPollAt: &next.at, DelaySource: next.source})
 }
 
-// soonest is the minimum delay after the last request; before the first one there is nothing to keep away from.
+// soonest is the earliest time that the minimum delay allows. The first request has no minimum.
 func (o *Operation) soonest(now time.Time) time.Time {
 	if o.rec.Counters.StatusRequestsUsed == 0 && o.rec.Cancel == "" {
 		return time.Time{}
@@ -136,7 +136,7 @@ func (o *Operation) soonest(now time.Time) time.Time {
 	return now.Add(o.minDelay())
 }
 
-// finalLook is the one last request before a deadline, so that an escalation speaks of a fresh state (R23).
+// finalLook is one last request before a deadline, so that an escalation reports a fresh state (R23).
 func (o *Operation) finalLook(now, deadline time.Time) (candidate, bool) {
 	if o.rec.FinalLookFor.Equal(deadline) || o.needsApproval() || o.submits() { // nobody approves in a few seconds
 		return candidate{}, false
@@ -151,22 +151,22 @@ func (o *Operation) finalLook(now, deadline time.Time) (candidate, bool) {
 	return candidate{at, wire.DelayFinalLook}, true
 }
 
-// late reports a poll that woke after an outage and has not waited once more yet (R22).
+// late reports whether the poll is so late that there was an outage, and has not been postponed for that yet (R22).
 func (o *Operation) late(now time.Time) bool {
 	poll := o.rec.Poll
 	return !poll.CaughtUp && now.Sub(poll.At) > lateWake
 }
 
-// planCatchUp lets a late poll wait once more, so that a recovered fleet does not storm (R22).
+// planCatchUp postpones a late poll once, so that a recovering fleet does not send all its requests at once (R22).
 func (o *Operation) planCatchUp(now time.Time) {
 	raw := max(o.catchUpWithin(now), time.Second)
 	delay := time.Second + time.Duration(o.draw(drawCatchUp)*float64(raw-time.Second))
 	o.schedule(now, candidate{now.Add(delay), wire.DelayCatchUp})
 }
 
-// catchUpWithin is the delay from which a late poll draws: its own. That of a first poll which initial_delay_seconds brought
-// forward is about the polls after it: a wait with an hour between two would begin an hour late because its worker was busy
-// for some seconds. Spread over as long as they were late, such waits come no faster than they were started.
+// catchUpWithin is the longest time by which a late poll is postponed: its own delay before jitter. A first poll that
+// initial_delay_seconds brought forward has no such delay of its own, and that of the polls after it may be an hour, while the
+// worker was busy for some seconds. It is postponed for no longer than it was late, so such waits come no faster than they began.
 func (o *Operation) catchUpWithin(now time.Time) time.Duration {
 	own := seconds(o.rec.Poll.RawDelaySeconds)
 	initial := o.rec.Prepared.Pace.InitialDelaySeconds
@@ -188,8 +188,8 @@ func (o *Operation) planManual(now time.Time) {
 	o.schedule(now, next)
 }
 
-// localDelay is the backoff, or longer where the typical durations of such jobs make an end unlikely: an expectation never
-// polls more often than none. While a cancellation is being confirmed nothing is expected but that.
+// localDelay is the backoff, or a longer delay while the job is unlikely to end by its expected duration, which never makes polling
+// more frequent. The expectation does not apply while a cancellation is being confirmed.
 func (o *Operation) localDelay(now time.Time) time.Duration {
 	if o.rec.Cancel != "" {
 		return o.rawDelay()
@@ -197,7 +197,7 @@ func (o *Operation) localDelay(now time.Time) time.Duration {
 	return max(o.rawDelay(), ExpectedDelay(o.rec.Prepared.Pace, now.Sub(o.submittedAt())))
 }
 
-// submittedAt is the spec's, else the start of the wait.
+// submittedAt is when the job was submitted, by the spec, or else the start of the wait.
 func (o *Operation) submittedAt() time.Time {
 	if at := o.rec.Prepared.Spec.SubmittedAt; at != nil {
 		return *at
@@ -217,8 +217,8 @@ func (o *Operation) rawDelay() time.Duration {
 	return min(delay, limit)
 }
 
-// maxDelay is the schedule's; while a cancellation is being confirmed it is short enough for the confirmation budget to
-// be used.
+// maxDelay is that of the schedule. While a cancellation is being confirmed it is short enough for all confirming requests to be sent
+// in time.
 func (o *Operation) maxDelay() time.Duration {
 	limit := seconds(int64(o.rec.Prepared.Pace.MaxDelaySeconds))
 	facts := o.rec.Prepared.Table.Cancel
@@ -248,9 +248,8 @@ func (o *Operation) jittered(raw time.Duration, why purpose) time.Duration {
 	return half + time.Duration(o.draw(why)*float64(raw-half))
 }
 
-// aboveMinimum is jittered where the minimum leaves the whole jitter. Else it is uniform from the minimum to twice that, or to
-// max_delay where that lies between: R21 would cut the draw to one value for all, and a fleet that started together would
-// stay together.
+// aboveMinimum is jittered if the minimum delay does not cut into the jitter. Otherwise it is uniform from the minimum to twice that,
+// or to max_delay if that lies between: if R21 raised every draw to the minimum, a fleet that started together would stay together.
 func (o *Operation) aboveMinimum(raw time.Duration, why purpose) time.Duration {
 	least := o.minDelay()
 	if !o.rec.Prepared.Pace.JitterAboveMinimum || raw >= 2*least {

@@ -13,7 +13,7 @@ import (
 // decisions are signed; the rest are counted. Whoever may not decide shall not be able to fill it either.
 const maxRefusedInARow = 10
 
-// signed reports whether decisions need a signature.
+// signed reports whether decisions must be signed.
 func (o *Operation) signed() bool { return len(o.rec.DecisionKeys) > 0 }
 
 // keysWanted reports whether a question is open for which the trusted keys were not recorded yet.
@@ -124,7 +124,7 @@ func (o *Operation) noteRow(at time.Time) {
 	o.rec.LastRefusal = ""
 }
 
-// signingView is what a signature needs to know.
+// signingView is what is needed to sign a decision.
 func (o *Operation) signingView() *wire.SigningView {
 	if !o.signed() {
 		return nil
