@@ -9,7 +9,7 @@ import (
 	"github.com/jobwait/jobwait/internal/yamlfile"
 )
 
-// Load reads endpoints and limits from a YAML file; the rest of the options is the caller's:
+// Load reads the endpoints and limits from a YAML file and leaves the other options to the caller:
 //
 //	callbacks:
 //	  replicate:                              # posted to /callbacks/replicate
@@ -23,7 +23,7 @@ import (
 //	    secrets: [{env: TRANSCRIPTS_TOKEN}]
 //	limits: {per_second: 50, burst: 200, concurrent: 64, max_body_bytes: 1048576}
 //
-// The file names secrets and holds none. A relative file is looked for beside this one. Unknown fields are refused.
+// The file names secrets but contains none. Relative paths are relative to it. Unknown fields are errors.
 func Load(path string) (Options, error) {
 	var document fileDocument
 	if err := yamlfile.Read("callbacks", path, &document); err != nil {

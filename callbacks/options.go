@@ -23,34 +23,34 @@ const (
 	maxProviders = 10
 )
 
-// Options say which webhooks are received.
+// Options configure a Receiver.
 type Options struct {
 	// Tables are the state tables of the worker. Required.
 	Tables *statetables.Set
-	// Endpoints are what providers post to, 1 to 100.
+	// Endpoints are the endpoints that providers post to, 1 to 100.
 	Endpoints []Endpoint
-	// Limits bound what arrives. The zero value sets the defaults.
+	// Limits bound what is accepted. The zero value means the defaults.
 	Limits Limits
-	// Metrics counts what arrives and what became of it. Nil: nothing is counted.
+	// Metrics counts requests and nudges. Nil means that nothing is counted.
 	Metrics client.MetricsHandler
-	// Logger is told of what an operator should look at, without anything that arrived. Nil: slog.Default().
+	// Logger logs what an operator should look at, without any content of webhooks. Nil means slog.Default().
 	Logger *slog.Logger
 }
 
-// Signaler sends the nudges: the client.Client of the namespace in which the waits are.
+// Signaler sends the nudges. The client.Client of the namespace of the waits implements it.
 type Signaler interface {
 	SignalWorkflow(ctx context.Context, workflowID, runID, signalName string, arg any) error
 }
 
-// Endpoint is what a provider posts to: /callbacks/<Name>, and with job_id: path in the table /callbacks/<Name>/<job id>.
+// Endpoint is an endpoint for webhooks: /callbacks/<Name>, or /callbacks/<Name>/<job id> if the table has job_id: path.
 type Endpoint struct {
-	// Name is 1 to 64 of a-z, 0-9 and "-", beginning with a letter or digit. Nobody needs to guess it: it is no secret.
+	// Name is 1 to 64 of a-z, 0-9 and "-", beginning with a letter or digit. It need not be secret.
 	Name string
-	// Providers are those whose jobs the webhooks are about, 1 to 10, which sign alike: one project of OpenAI reports of batches and of
-	// responses to one endpoint. Their tables must have a callback.
+	// Providers are the providers whose jobs the webhooks are about, 1 to 10. They must sign alike: a project of OpenAI, for example,
+	// reports batches and responses to the same endpoint. Their tables must have a callback section.
 	Providers []string
-	// Account is that of the waits, as specs write it. Empty only where the tables read it from the webhook; where both say it,
-	// a webhook about another account is passed over.
+	// Account is the account of the waits, as in their specs. It may be empty only if the tables read it from the webhook. If both are
+	// given, webhooks about another account are ignored.
 	Account string
 	// Secrets are the provider's secrets for this webhook, 1 to 5. Any of them is accepted, so that they can be rotated. They are read
 	// when the receiver is made, and again at most every ten seconds.
@@ -59,14 +59,14 @@ type Endpoint struct {
 	Header string
 }
 
-// Limits bound what arrives. 0 is the default of each.
+// Limits bound what a Receiver accepts. 0 means the default of each.
 type Limits struct {
-	// PerSecond is how many requests a second are looked at from one address (an IPv6 network of 64 bits is one), and Burst how many
-	// at once. Above it, 429. 1 to 10,000, default 50; 1 to 100,000, default 200. Behind a proxy all come from one.
+	// PerSecond is the rate of requests from one address (an IPv6 /64 counts as one), 1 to 10,000, default 50. Burst is how many may
+	// come at once, 1 to 100,000, default 200. Requests above are answered 429. Behind a proxy all requests have the same address.
 	PerSecond, Burst int
-	// Concurrent is how many are looked at at the same time; above it, 503. 1 to 1,000, default 64.
+	// Concurrent is how many requests are handled at the same time, 1 to 1,000, default 64. Requests above are answered 503.
 	Concurrent int
-	// MaxBodyBytes bounds a body; above it, 413. 1 KiB to 1 MiB, default 1 MiB.
+	// MaxBodyBytes is the largest body, 1 KiB to 1 MiB, default 1 MiB. Larger ones are answered 413.
 	MaxBodyBytes int
 }
 
@@ -102,7 +102,7 @@ func (l Limits) Validate() error {
 	return nil
 }
 
-// Validate reports the first option that cannot be used. Secrets are not read.
+// Validate reports the first option that cannot be used. It does not read secrets.
 func (o Options) Validate() error {
 	switch {
 	case o.Tables == nil:

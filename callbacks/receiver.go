@@ -20,12 +20,12 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// Counters, on Options.Metrics. A Prometheus exporter appends _total.
+// The counters on Options.Metrics. A Prometheus exporter appends _total.
 const (
-	// MetricReceived counts requests by endpoint and by what they were: nudged, coalesced, duplicate, ignored, other_account, unreadable,
-	// forged, late, too_large, cut, busy, too_often. Endpoint is empty where none was found.
+	// MetricReceived counts requests by endpoint and result: nudged, coalesced, duplicate, ignored, other_account, unreadable,
+	// forged, late, too_large, cut, busy, too_often. The endpoint is empty if the request matched none.
 	MetricReceived = "jobwait_callbacks"
-	// MetricNudges counts nudges by provider and by what became of them: sent, no_wait, failed, dropped.
+	// MetricNudges counts nudges by provider and result: sent, no_wait, failed, dropped.
 	MetricNudges = "jobwait_callback_nudges"
 )
 
@@ -39,7 +39,7 @@ const (
 	spare = 4
 )
 
-// Receiver is the handler of the endpoints. It is safe for concurrent use. Nudges leave while Run or Serve runs.
+// Receiver is the HTTP handler of the endpoints. It sends nudges only while Run or Serve runs. It is safe for concurrent use.
 type Receiver struct {
 	endpoints map[string]*endpoint
 	limits    Limits
@@ -69,7 +69,8 @@ type providerCallback struct {
 	*statetables.Callback
 }
 
-// New checks the options and reads every secret once, so that one that is not there is told at once. Errors hold no secret.
+// New returns a Receiver. It validates the options and reads every secret once, so that a missing one is an error at the start.
+// Errors contain no secret.
 func New(ctx context.Context, options Options) (*Receiver, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
@@ -121,11 +122,11 @@ func (r *Receiver) add(ctx context.Context, tables *statetables.Set, one Endpoin
 	return nil
 }
 
-// Run sends nudges until the context ends. What is not sent by then is dropped: the waits go on polling.
+// Run sends nudges until the context ends. Nudges that are not sent by then are dropped; the waits poll on without them.
 func (r *Receiver) Run(ctx context.Context, client Signaler) { r.nudger.run(ctx, client) }
 
-// Serve answers on the listener, with time-outs and a bound on connections, and runs, until the context ends. It returns nil
-// then, else why it could not go on. It speaks plain HTTP: what stands before it speaks TLS.
+// Serve serves the endpoints on the listener, with timeouts and a limit on connections, and runs Run, until the context ends. It then
+// returns nil, otherwise why serving failed. It speaks plain HTTP and belongs behind a proxy that speaks TLS.
 func (r *Receiver) Serve(ctx context.Context, listener net.Listener, client Signaler) error {
 	server := &http.Server{
 		Handler: r, MaxHeaderBytes: maxHeaderBytes, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout,
@@ -147,7 +148,7 @@ func (r *Receiver) Serve(ctx context.Context, listener net.Listener, client Sign
 	return err
 }
 
-// ServeHTTP takes one webhook, if there is room for it.
+// ServeHTTP handles one webhook, within Limits.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if !r.sources.allow(request, r.now()) {
 		r.refuse(w, http.StatusTooManyRequests, "", "too_often")

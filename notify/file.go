@@ -31,7 +31,7 @@ import (
 //	      username: jobwait                         # absent: no sign-in
 //	      password: {file: smtp-password}
 //
-// The file names secrets and holds none; they are read for every message. Unknown fields are refused.
+// The file names secrets but contains none. Relative paths are relative to it. Unknown fields are errors.
 func Load(path string) (Options, error) {
 	var document fileDocument
 	if err := yamlfile.Read("notify", path, &document); err != nil {

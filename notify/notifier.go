@@ -18,7 +18,7 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// Notifier tells people on its channels. It is safe for concurrent use.
+// Notifier delivers notifications on its channels. It is safe for concurrent use.
 type Notifier struct {
 	options   Options
 	receivers []receiver
@@ -39,7 +39,7 @@ type sender interface {
 	send(ctx context.Context, m message) error
 }
 
-// New checks the options, and reads every secret once, so that a worker does not find out when people are to be told.
+// New returns a Notifier. It validates the options and reads every secret once, so that a missing one is an error at the start.
 func New(ctx context.Context, options Options) (*Notifier, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (n *Notifier) Providers() []string {
 	return slices.Compact(all)
 }
 
-// Notify makes one attempt on every channel that takes the notification. The worker's activity calls Deliver in its place.
+// Notify makes one attempt on every channel that gets the notification. The worker's activity calls Deliver instead.
 func (n *Notifier) Notify(ctx context.Context, notification wire.Notification) error {
 	result := n.Deliver(ctx, notification, wire.NotifyResult{}, func(wire.NotifyResult) {})
 	for _, channel := range result.Channels {
@@ -97,7 +97,7 @@ func (n *Notifier) Notify(ctx context.Context, notification wire.Notification) e
 	return nil
 }
 
-// Deliver makes one attempt, all channels at the same time: a slow one holds up no other. See activities.ChannelNotifier.
+// Deliver makes one attempt on all channels concurrently. See activities.ChannelNotifier.
 func (n *Notifier) Deliver(ctx context.Context, notification wire.Notification, before wire.NotifyResult, progress func(wire.NotifyResult)) wire.NotifyResult {
 	if n.options.Logger != nil && len(before.Channels) == 0 {
 		_ = n.guarded("log", func() error { return activities.LogNotifier{Logger: n.options.Logger}.Notify(ctx, notification) })

@@ -30,20 +30,20 @@ type Options struct {
 	BaseURL string
 	// Channels are the channels to notify people on, 1 to 20.
 	Channels []Channel
-	// Logger also receives each notification as one line, as it would without channels, and where a channel panicked. Nil: no
-	// notification is logged, and a panic goes to slog.Default().
+	// Logger also logs each notification as one line, and panics of channels. Nil means that notifications are not logged and panics
+	// go to slog.Default().
 	Logger *slog.Logger
-	// Proxy chooses the proxy of webhooks. Nil: HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the environment. Mail takes none.
+	// Proxy chooses the proxy of webhooks. Nil means HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the environment. Mail uses none.
 	Proxy func(*http.Request) (*url.URL, error)
 	// RootCAs verify the certificates of webhooks and mail servers. Nil means those of the system.
 	RootCAs *x509.CertPool
 }
 
-// Channel is one way to people. Exactly one of Slack, Webhook and Mail is set.
+// Channel is one way to notify people. Exactly one of Slack, Webhook and Mail must be set.
 type Channel struct {
-	// Name stands in the audit, in metrics and in logs: 1 to 40 of a-z, 0-9 and "-", beginning with a letter or digit.
+	// Name identifies the channel in the audit, in metrics and in logs: 1 to 40 of a-z, 0-9 and "-", beginning with a letter or digit.
 	Name string
-	// Kinds, Providers and Accounts narrow what the channel is told. Empty: everything.
+	// Kinds, Providers and Accounts restrict which notifications the channel gets. Empty means all.
 	Kinds     []wire.NotificationKind
 	Providers []string
 	Accounts  []string
@@ -53,26 +53,26 @@ type Channel struct {
 	Mail    *Mail
 }
 
-// Slack is an incoming webhook as Slack has it, which others (Mattermost, Rocket.Chat, Discord under /slack) take as well.
+// Slack is an incoming webhook of Slack, or of a compatible service (Mattermost, Rocket.Chat, Discord under /slack).
 type Slack struct {
-	// URL of the webhook, which is its only protection. Required.
+	// URL is the URL of the webhook, which must be kept secret. Required.
 	URL activities.SecretSource
-	// AllowHTTP allows an http URL that leads beyond this machine, where message and URL are open to whoever listens.
+	// AllowHTTP allows an http URL to another machine, although anybody on the way can read the message and the URL.
 	AllowHTTP bool
 }
 
-// Webhook is an endpoint that takes JSON, signed by the Standard Webhooks specification (HMAC-SHA256, version v1).
+// Webhook is an endpoint that receives an Event as JSON, signed according to the Standard Webhooks specification (HMAC-SHA256, v1).
 type Webhook struct {
-	// URL of the endpoint. Required. Addresses in private networks are allowed: it is the operator who writes it.
+	// URL is the URL of the endpoint. Required. It may be an address in a private network, because the operator chooses it.
 	URL activities.SecretSource
-	// Secrets sign, each as "whsec_" and the base64 of 24 to 64 bytes. More than one while a receiver changes from one to the
-	// other; 1 to 5.
+	// Secrets sign the body, each one as "whsec_" and the base64 of 24 to 64 bytes. 1 to 5: more than one while the receiver changes
+	// from one to another.
 	Secrets []activities.SecretSource
-	// AllowHTTP allows an http URL that leads beyond this machine, where the message is open to whoever listens.
+	// AllowHTTP allows an http URL to another machine, although anybody on the way can read the message.
 	AllowHTTP bool
 }
 
-// TLS is how the connection to a mail server is protected.
+// TLS says how the connection to a mail server is protected.
 type TLS string
 
 // The ways of protecting a connection.
@@ -82,24 +82,24 @@ const (
 	TLSNone     TLS = "none"     // in clear, and then without a password
 )
 
-// Mail is a mail server that takes messages.
+// Mail sends messages by SMTP.
 type Mail struct {
-	// Server is its host:port, such as smtp.example.com:587. Required.
+	// Server is the host:port of the mail server, such as smtp.example.com:587. Required.
 	Server string
-	// TLS is starttls unless something else is chosen.
+	// TLS protects the connection. Empty means TLSStartTLS.
 	TLS TLS
 	// From is the sender's address. Required.
 	From string
-	// To are the receivers, 1 to 20. Each gets a message of its own, so that one bad address keeps nobody else uninformed.
+	// To are the addresses of the receivers, 1 to 20. Each gets its own message, so that one bad address does not affect the others.
 	To []string
-	// Username and Password sign in, by the strongest mechanism that the server offers. Both or none.
+	// Username and Password authenticate to the server, by the strongest mechanism that it offers. Both or neither.
 	Username string
 	Password activities.SecretSource
-	// Helo is how this side introduces itself. Empty: the host's name.
+	// Helo is the name for the HELO command. Empty means the host name.
 	Helo string
 }
 
-// Kinds returns all kinds of notifications.
+// Kinds returns all kinds of notification.
 func Kinds() []wire.NotificationKind {
 	return []wire.NotificationKind{
 		wire.NotifyEscalated, wire.NotifyReminded, wire.NotifyProposed, wire.NotifyClosed, wire.NotifyDecided, wire.NotifyEnded,

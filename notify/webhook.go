@@ -76,15 +76,15 @@ type Event struct {
 	Data      EventData `json:"data"`
 }
 
-// EventData is what happened, in words and in typed fields.
+// EventData is the content of a notification, as text and as fields.
 type EventData struct {
-	// ID is the notification's id. The header webhook-id stands for it and is the idempotency key.
+	// ID is the notification's id. The webhook-id header is derived from it and is the idempotency key.
 	ID string `json:"id"`
-	// WorkflowID is that of the wait, or of the submission where the briefing has one.
+	// WorkflowID is that of the wait, or of the submission if the briefing has one.
 	WorkflowID string `json:"workflow_id"`
-	// URL is its page in the inbox; empty where no inbox is configured.
+	// URL is the page of the wait in the inbox; empty if Options.BaseURL is.
 	URL string `json:"url"`
-	// Text is the message as people read it.
+	// Text is the message in words.
 	Text     string        `json:"text"`
 	Briefing wire.Briefing `json:"briefing"`
 }

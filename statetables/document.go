@@ -2,8 +2,8 @@ package statetables
 
 import "go.yaml.in/yaml/v3"
 
-// Document is one table file as it is written. Its field tags are the keys of the format; docs/state-tables.md explains
-// them, and what they may hold. A text that is an expression is CEL; a text that is a template names values in braces.
+// Document is the content of one table file. Its field tags are the keys of the format; docs/state-tables.md explains them and their
+// values. Expressions are CEL; templates contain names of values in braces.
 type Document struct {
 	Provider        string               `yaml:"provider"`
 	Title           string               `yaml:"title"`
@@ -50,37 +50,37 @@ type SourceDoc struct {
 	For  []string `yaml:"for"`
 }
 
-// AttestationDoc says why the status GET is known to observe only.
+// AttestationDoc says why the status GET is known to have no side effects: by a source, or because it was tried on a day.
 type AttestationDoc struct {
 	Source string `yaml:"source"`
 	Tried  string `yaml:"tried"`
 }
 
-// CitationDoc names the source of a fact that is only true or not.
+// CitationDoc names the source of a fact that has no other value.
 type CitationDoc struct {
 	Source string `yaml:"source"`
 }
 
-// StanceDoc is what something that the states do not list is read as.
+// StanceDoc says how a state is read that is absent or that the table does not list.
 type StanceDoc struct {
 	ReadAs string `yaml:"read_as"`
 	Source string `yaml:"source"`
 }
 
-// SayingDoc is a source's word for people.
+// SayingDoc is a statement of a source, for people.
 type SayingDoc struct {
 	Says   string `yaml:"says"`
 	Source string `yaml:"source"`
 }
 
-// ParamDoc is a value that a spec must bring, unless it has a default.
+// ParamDoc declares a param, which a spec must set unless it has a default.
 type ParamDoc struct {
 	Pattern string  `yaml:"pattern"`
 	About   string  `yaml:"about"`
 	Default *string `yaml:"default"`
 }
 
-// RequestDoc is the status GET.
+// RequestDoc describes the status GET.
 type RequestDoc struct {
 	Method              string            `yaml:"method"`
 	URL                 string            `yaml:"url"`
@@ -92,17 +92,17 @@ type RequestDoc struct {
 	AllowPrivateNetwork bool              `yaml:"allow_private_network"`
 }
 
-// AuthDocs is a list, or the mapping of its only element.
+// AuthDocs is written as a list, or as its only element.
 type AuthDocs []AuthDoc
 
-// AuthDoc is one way in which the provider takes a credential.
+// AuthDoc is one way in which the provider accepts a credential.
 type AuthDoc struct {
 	Scheme string `yaml:"scheme"`
 	Name   string `yaml:"name"`
 	Prefix string `yaml:"prefix"`
 }
 
-// CodeDoc is what an HTTP code says of the job. OnlyIf is a condition on the answer; without it the code always says so.
+// CodeDoc says what an HTTP status code means for the job: always, or if the condition OnlyIf holds.
 type CodeDoc struct {
 	ReadAs string `yaml:"read_as"`
 	Name   string `yaml:"name"`
@@ -118,34 +118,34 @@ type NotFoundDoc struct {
 	AfterCancel *CitationDoc  `yaml:"after_cancel"`
 }
 
-// RateLimitedDoc is the condition by which an answer of 400 and above says that the provider was asked too often.
+// RateLimitedDoc is the condition under which an answer with a status of 400 or above is read like a 429.
 type RateLimitedDoc struct {
 	When   string `yaml:"when"`
 	Source string `yaml:"source"`
 }
 
-// GraceDoc is how long, and how often, a job may not be found after its submission. A Count of 0 is any.
+// GraceDoc is for how long, and how often, a submitted job may be not found yet. A Count of 0 means any number.
 type GraceDoc struct {
 	Seconds int    `yaml:"seconds"`
 	Count   int    `yaml:"count"`
 	Source  string `yaml:"source"`
 }
 
-// RetentionDoc is how long after its submission a job that is not found has expired.
+// RetentionDoc is how long after its submission a job that is not found is read as expired.
 type RetentionDoc struct {
 	AfterSeconds int    `yaml:"after_seconds"`
 	Source       string `yaml:"source"`
 }
 
-// RuleDoc reads what the word of the state alone does not tell.
+// RuleDoc reads a state that its word alone does not determine.
 type RuleDoc struct {
 	When   string `yaml:"when"`
 	ReadAs string `yaml:"read_as"`
 	Name   string `yaml:"name"`
 }
 
-// RefDoc is an expression, or a mapping: with the template of a derived URL, or with the expression and the word that the next
-// status answer has a fresh reference.
+// RefDoc is a result reference. It is written as an expression, or as a mapping with the template of a derived URL, or with an
+// expression and the statement that the next status answer contains a fresh reference.
 type RefDoc struct {
 	Read      string       `yaml:"read"`
 	URL       string       `yaml:"url"`
@@ -158,21 +158,21 @@ type ErrorDoc struct {
 	Message string `yaml:"message"`
 }
 
-// TimeDoc is where a time stands and how it is written.
+// TimeDoc is where to read a time, and its format.
 type TimeDoc struct {
 	Read   string `yaml:"read"`
 	Format string `yaml:"format"`
 	Zone   string `yaml:"zone"`
 }
 
-// HintDoc is where the provider says when it wants to be asked again, and in which unit.
+// HintDoc is where to read when the provider wants to be asked again, and in which unit.
 type HintDoc struct {
 	Read   string `yaml:"read"`
 	Unit   string `yaml:"unit"`
 	AtMost *int   `yaml:"at_most"`
 }
 
-// CancelDoc is the documented cancel call.
+// CancelDoc describes the cancel call.
 type CancelDoc struct {
 	Method       string            `yaml:"method"`
 	URL          string            `yaml:"url"`
@@ -189,26 +189,26 @@ type CancelDoc struct {
 	Source       string            `yaml:"source"`
 }
 
-// ConfirmDoc is what a cancel grants to see the cancellation confirmed.
+// ConfirmDoc is how many requests and seconds a cancel grants for confirming the cancellation.
 type ConfirmDoc struct {
 	Requests int `yaml:"requests"`
 	Seconds  int `yaml:"seconds"`
 }
 
-// ScheduleDoc is advice on pacing, and two bounds that win over the spec.
+// ScheduleDoc is advice on pacing, and two bounds that override the spec.
 type ScheduleDoc struct {
 	InitialDelaySeconds   *int `yaml:"initial_delay_seconds"`
 	BaseDelaySeconds      *int `yaml:"base_delay_seconds"`
 	MaxDelaySeconds       *int `yaml:"max_delay_seconds"`
 	MinDelaySeconds       *int `yaml:"min_delay_seconds"`
 	RequestTimeoutSeconds *int `yaml:"request_timeout_seconds"`
-	// Expected is how long such jobs take, where the provider or somebody who measured it says so.
+	// Expected is how long such jobs take, according to the provider or to a measurement.
 	Expected *ExpectedDoc `yaml:"expected"`
 	Floor    *SecondsDoc  `yaml:"floor"`
 	Cap      *SecondsDoc  `yaml:"cap"`
 }
 
-// ExpectedDoc are two quantiles of the durations of a provider's jobs, from their submission.
+// ExpectedDoc is the median and the 90th percentile of how long jobs take from their submission.
 type ExpectedDoc struct {
 	P50Seconds int    `yaml:"p50_seconds"`
 	P90Seconds int    `yaml:"p90_seconds"`
@@ -221,8 +221,8 @@ type SecondsDoc struct {
 	Source  string `yaml:"source"`
 }
 
-// SubmitDoc says whether the same submission, sent again, makes a second job, and, with a Request, how to submit. Waits never
-// submit; SubmitAndAwait does.
+// SubmitDoc says how the provider recognises a repeated submission and, with a Request, how to submit. Only SubmitAndAwait uses the
+// latter.
 type SubmitDoc struct {
 	Idempotency string             `yaml:"idempotency"`
 	Name        string             `yaml:"name"`
@@ -235,8 +235,8 @@ type SubmitDoc struct {
 	Examples    []SubmitExampleDoc `yaml:"examples"`
 }
 
-// SubmitRequestDoc is the request that submits. Its body is the spec's, as JSON or as SendAs says; {key} in the url is the
-// idempotency key.
+// SubmitRequestDoc describes the request that submits a job. Its body is taken from the spec, as JSON or in the form of SendAs; {key} in
+// the URL is the idempotency key.
 type SubmitRequestDoc struct {
 	Method  string            `yaml:"method"`
 	URL     string            `yaml:"url"`
@@ -260,7 +260,7 @@ type SubmitAnswerDoc struct {
 	Source    string            `yaml:"source"`
 }
 
-// SubmitExampleDoc is one answer to a submission and what it must be read as.
+// SubmitExampleDoc is an answer to a submission, and the reading that it must have.
 type SubmitExampleDoc struct {
 	Name  string        `yaml:"name"`
 	Key   string        `yaml:"key"`
@@ -268,7 +268,7 @@ type SubmitExampleDoc struct {
 	Want  WantSubmitDoc `yaml:"want"`
 }
 
-// WantSubmitDoc is compared whole.
+// WantSubmitDoc is the reading that an example of submitting must have. All fields are compared.
 type WantSubmitDoc struct {
 	Verdict   string            `yaml:"verdict"`
 	Detail    string            `yaml:"detail"`
@@ -278,8 +278,8 @@ type WantSubmitDoc struct {
 	Category  string            `yaml:"category"`
 }
 
-// CallbackDoc is the webhook by which the provider says that something happened to a job. Of what it says only which job is
-// read: the wait then asks for the status sooner.
+// CallbackDoc describes the webhook by which the provider reports that something happened to a job. Only the job's id is read from it:
+// the wait then asks for the status sooner.
 type CallbackDoc struct {
 	JobID     string               `yaml:"job_id"`
 	Account   string               `yaml:"account"`
@@ -289,7 +289,7 @@ type CallbackDoc struct {
 	Examples  []CallbackExampleDoc `yaml:"examples"`
 }
 
-// SignatureDoc is how a webhook proves where it comes from.
+// SignatureDoc says how the provider signs its webhooks.
 type SignatureDoc struct {
 	Scheme           string `yaml:"scheme"`
 	Header           string `yaml:"header"`
@@ -303,7 +303,7 @@ type SignatureDoc struct {
 	ToleranceSeconds *int   `yaml:"tolerance_seconds"`
 }
 
-// CallbackExampleDoc is one webhook and what must be read of it. What is wanted is compared whole.
+// CallbackExampleDoc is a webhook, and the reading that it must have. All fields of Want are compared.
 type CallbackExampleDoc struct {
 	Name    string             `yaml:"name"`
 	Headers map[string]string  `yaml:"headers"`
@@ -312,7 +312,7 @@ type CallbackExampleDoc struct {
 	Want    CallbackReadingDoc `yaml:"want"`
 }
 
-// CallbackReadingDoc is what is read of a webhook: about which job it is, or that it is about none.
+// CallbackReadingDoc is a CallbackReading in an example.
 type CallbackReadingDoc struct {
 	JobID   string `yaml:"job_id"`
 	Account string `yaml:"account"`
@@ -327,7 +327,7 @@ type KeepDoc struct {
 	Note       string `yaml:"note"`
 }
 
-// ExampleJobDoc is the job that the examples of a table are about. What an example writes of its own stands in its place.
+// ExampleJobDoc is the job that the examples of a table are about. An example may override its fields.
 type ExampleJobDoc struct {
 	ID        string            `yaml:"id"`
 	Account   string            `yaml:"account"`
@@ -335,7 +335,7 @@ type ExampleJobDoc struct {
 	StatusURL string            `yaml:"status_url"`
 }
 
-// ExampleDoc is one answer and what it must be read as.
+// ExampleDoc is an answer to a status request, and the reading that it must have.
 type ExampleDoc struct {
 	Name  string        `yaml:"name"`
 	Job   ExampleJobDoc `yaml:"job"`
@@ -355,8 +355,8 @@ type GivenDoc struct {
 	AfterCancel    bool              `yaml:"after_cancel"`
 }
 
-// WantDoc is compared whole in answer, detail, category, raw_state, unproven, other_job, result, next_url and rejected;
-// the others only where they are written.
+// WantDoc is the reading that an example must have. Answer, Detail, Category, RawState, Unproven, OtherJob, Result, NextURL and Rejected
+// are always compared, the other fields only if they are set.
 type WantDoc struct {
 	Answer          string            `yaml:"answer"`
 	Detail          string            `yaml:"detail"`

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// TestingT is what the assertions of this package need of a *testing.T.
+// TestingT is the part of *testing.T that the assertions of this package need.
 type TestingT interface {
 	Helper()
 	Errorf(format string, args ...any)
 	FailNow()
 }
 
-// EarlyTolerance is how much before the end of a Retry-After a request may be received without counting as early: the provider and
-// the Temporal server read the time in different processes and round it to milliseconds.
+// EarlyTolerance is how long before the end of a Retry-After a request may be received without counting as early. It allows for the
+// provider and the Temporal server reading the clock in different processes and rounding to milliseconds.
 const EarlyTolerance = 5 * time.Millisecond
 
-// RequireNeverEarly fails the test when a status request came before a Retry-After that the same job was given earlier had ended, by
-// more than EarlyTolerance. An answer that was not written whole asks for nothing. Cancel calls bind later status requests by their
-// own Retry-After, but may come at any time: they carry out a person's decision.
+// RequireNeverEarly fails the test if a status request arrived, by more than EarlyTolerance, before the end of a Retry-After in an
+// earlier answer about the same job. Answers that were not written completely do not count. The Retry-After of a cancel call binds
+// later status requests, but cancel calls may arrive at any time: they carry out a person's decision.
 func RequireNeverEarly(t TestingT, log []LogEntry) {
 	t.Helper()
 	if early := findEarly(log); early != "" {
@@ -47,7 +47,7 @@ func findEarly(log []LogEntry) string {
 	return ""
 }
 
-// RequireWithinBudget fails the test when a job was asked for its status more than maximum times, or not at all: a log without
+// RequireWithinBudget fails the test if there were more than maximum status requests for a job, or none at all: a log without
 // requests proves nothing.
 func RequireWithinBudget(t TestingT, log []LogEntry, maximum int) {
 	t.Helper()
@@ -74,7 +74,7 @@ func countStatus(log []LogEntry) map[string]int {
 	return counts
 }
 
-// RequireNoneFrom fails the test when a status request was received at or after the deadline.
+// RequireNoneFrom fails the test if a status request was received at or after the deadline.
 func RequireNoneFrom(t TestingT, log []LogEntry, deadline time.Time) {
 	t.Helper()
 	for _, entry := range log {

@@ -15,20 +15,21 @@ import (
 	"time"
 )
 
-// RequestKind says what a logged request asked for.
+// RequestKind is what a logged request asked for.
 type RequestKind string
 
-// What a request can ask for.
+// The kinds of request.
 const (
 	KindStatus RequestKind = "status" // GET of a job's status URL
 	KindCancel RequestKind = "cancel" // POST of its cancel URL
+	KindSubmit RequestKind = "submit" // POST that submits a job
 	KindOther  RequestKind = "other"  // anything else; answered 404 or 405
 )
 
-// Ending says how a logged request ended for the provider.
+// Ending is how a logged request ended for the provider.
 type Ending string
 
-// How a request can end.
+// The endings of a request.
 const (
 	EndingOpen       Ending = ""            // it is still held or being answered
 	EndingAnswered   Ending = "answered"    // the whole answer was written; whether the client read it is not for a server to know
@@ -55,14 +56,14 @@ type LogEntry struct {
 	Job string `json:"job,omitempty"`
 	// Headers are the names of the headers present, sorted.
 	Headers []string `json:"headers"`
-	// AuthPresented: an Authorization header came along. Authorized: it is the provider's key, or the provider has none.
-	// AuthSHA256 is the hex digest of its value, to tell credentials apart.
+	// AuthPresented reports whether there was an Authorization header, and Authorized whether it had the provider's key or the provider
+	// has none. AuthSHA256 is the hex digest of the header, by which credentials can be told apart.
 	AuthPresented bool   `json:"auth_presented"`
 	Authorized    bool   `json:"authorized"`
 	AuthSHA256    string `json:"auth_sha256,omitempty"`
 
-	// IdempotencyKey and Report are a submission's Key and Report, as Submission has them. Made says that it has made the job; one
-	// that was answered with the job of its key has not.
+	// IdempotencyKey and Report are those of Submission, and Made reports whether this request made the job. One that was answered with
+	// the existing job of its key did not.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
 	Report         string `json:"report,omitempty"`
 	Made           bool   `json:"made,omitempty"`
@@ -75,7 +76,7 @@ type LogEntry struct {
 	AnsweredAt time.Time `json:"answered_at,omitzero"`
 	// RetryAfter holds the Retry-After lines sent.
 	RetryAfter []string `json:"retry_after,omitempty"`
-	// NotBefore is the earliest time at which the next status request is permitted by RetryAfter; zero when it asks for nothing.
+	// NotBefore is the earliest time of the next status request that RetryAfter permits; zero if it asks for nothing.
 	NotBefore time.Time `json:"not_before,omitzero"`
 	Ending    Ending    `json:"ending"`
 }

@@ -12,21 +12,22 @@ import (
 	"time"
 )
 
-// Do says what a Step does with a request that has reached it.
+// Do says what a Step does with a request.
 type Do string
 
+// What a Step can do.
 const (
 	// DoAnswer sends the whole answer; it is the default.
 	DoAnswer Do = "answer"
 	// DoCut announces the whole answer, sends half of its body and breaks the connection.
 	DoCut Do = "cut"
-	// DoClose ends the connection in order without a byte of answer (the client reads EOF).
+	// DoClose closes the connection without an answer (the client reads EOF).
 	DoClose Do = "close"
-	// DoReset breaks the connection without a byte of answer (the client reads "connection reset by peer").
+	// DoReset resets the connection without an answer (the client reads "connection reset by peer").
 	DoReset Do = "reset"
 )
 
-// Step is one scripted reaction to a request. The zero Step is a 200 whose body says only which job it is about.
+// Step is one scripted reaction to a request. The zero Step answers 200 with a body that contains only job_id and updated_at.
 //
 // As JSON:
 //
@@ -37,18 +38,18 @@ const (
 type Step struct {
 	// Do is what happens; empty means DoAnswer.
 	Do Do `json:"do,omitempty"`
-	// Repeat is how many requests meet this step; 0 means 1. The last step of a script repeats for ever.
+	// Repeat is how many requests get this step; 0 means 1. The last step of a script repeats for ever.
 	Repeat int `json:"repeat,omitempty"`
-	// Hold keeps the request open, before anything else of the step, until Provider.Release or until the client is gone.
+	// Hold keeps the request open until Provider.Release or until the client is gone, before the step does anything else.
 	Hold bool `json:"hold,omitempty"`
-	// DelayMilliseconds passes before the answer, BodyDelayMilliseconds between the two halves of its body.
+	// DelayMilliseconds delays the answer, BodyDelayMilliseconds the second half of its body.
 	DelayMilliseconds     int `json:"delay_milliseconds,omitempty"`
 	BodyDelayMilliseconds int `json:"body_delay_milliseconds,omitempty"`
 
 	// Status is the HTTP status, 200 to 599; 0 means 200.
 	Status int `json:"status,omitempty"`
 	// Headers are sent besides Content-Type and Date, or instead of them. Several values are sent as several lines; none leaves
-	// the header out ({"Date": []}). Content-Length is the provider's own affair.
+	// the header out ({"Date": []}). Content-Length cannot be set.
 	Headers http.Header `json:"headers,omitempty"`
 
 	// The body's fields. An empty State is left out, like every other empty field; an empty JobID is the job that was asked for
@@ -68,7 +69,7 @@ type Step struct {
 	Raw *string `json:"raw,omitempty"`
 }
 
-// JobError is what the provider says of a job that failed.
+// JobError is the provider's error of a job that failed.
 type JobError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -105,13 +106,13 @@ func Hangup() Step { return Step{Do: DoClose} }
 // ResetConnection breaks the connection without an answer.
 func ResetConnection() Step { return Step{Do: DoReset} }
 
-// Times lets n requests meet the step.
+// Times repeats the step for n requests.
 func (s Step) Times(n int) Step { s.Repeat = n; return s }
 
-// Held keeps each request that meets the step open until Provider.Release or until its client is gone; then the step goes on.
+// Held keeps requests open until Provider.Release or until their client is gone, before the step does anything else.
 func (s Step) Held() Step { s.Hold = true; return s }
 
-// Delay lets d, rounded down to milliseconds, pass before the answer.
+// Delay delays the answer by d, rounded down to milliseconds.
 func (s Step) Delay(d time.Duration) Step { s.DelayMilliseconds = int(d.Milliseconds()); return s }
 
 // Header adds a header line to the answer.
@@ -128,10 +129,10 @@ func (s Step) Header(name, value string) Step {
 // RetryAfter adds a Retry-After header.
 func (s Step) RetryAfter(value string) Step { return s.Header("Retry-After", value) }
 
-// PollAfter adds the body's hint when to ask again.
+// PollAfter adds the field poll_after_seconds, a hint when to ask again.
 func (s Step) PollAfter(seconds float64) Step { s.PollAfterSeconds = &seconds; return s }
 
-// Field sets a field of the body to the JSON text given.
+// Field sets a field of the body to the given JSON.
 func (s Step) Field(name, text string) Step {
 	s.Fields = maps.Clone(s.Fields)
 	if s.Fields == nil {
@@ -141,13 +142,13 @@ func (s Step) Field(name, text string) Step {
 	return s
 }
 
-// Omitting leaves fields of the body out that would be sent.
+// Omitting leaves the named fields out of the body.
 func (s Step) Omitting(names ...string) Step {
 	s.Omit = append(slices.Clone(s.Omit), names...)
 	return s
 }
 
-// Validate reports the first thing that cannot be played.
+// Validate reports the first field that cannot be used.
 func (s Step) Validate() error {
 	switch {
 	case !slices.Contains([]Do{"", DoAnswer, DoCut, DoClose, DoReset}, s.Do):
@@ -226,7 +227,7 @@ func (s Step) body(job string, now time.Time) []byte {
 	return append(body, '\n')
 }
 
-// JobScript says how one job answers.
+// JobScript scripts the answers about one job.
 //
 // As JSON:
 //
@@ -235,22 +236,22 @@ func (s Step) body(job string, now time.Time) []byte {
 type JobScript struct {
 	// Steps answer the status requests in order; the last repeats for ever. At least one.
 	Steps []Step `json:"steps"`
-	// Cancel answers the cancel calls in order; the last repeats for ever. None: every call is answered 202, and the job is
-	// cancelling for one request and cancelled from then on.
+	// Cancel answers the cancel calls in order; the last repeats for ever. If empty, every call is answered 202, and the job is
+	// cancelling for one status request and cancelled from then on.
 	Cancel []CancelStep `json:"cancel,omitempty"`
 }
 
 // CancelStep is the reaction to one cancel call.
 type CancelStep struct {
 	Answer Step `json:"answer"`
-	// Then replaces what is left of the job's steps as soon as the call arrives, whether or not it is answered; empty leaves them.
+	// Then replaces the remaining steps of the job as soon as the call arrives, whether or not it is answered. Empty keeps them.
 	Then []Step `json:"then,omitempty"`
 }
 
 // Script returns a job that answers these steps.
 func Script(steps ...Step) JobScript { return JobScript{Steps: steps} }
 
-// OnCancel adds the reaction to the job's next cancel call: its answer, and the steps that it leads to.
+// OnCancel adds the reaction to the next cancel call: its answer, and the steps that follow it.
 func (s JobScript) OnCancel(answer Step, then ...Step) JobScript {
 	s.Cancel = append(slices.Clone(s.Cancel), CancelStep{Answer: answer, Then: then})
 	return s
@@ -297,9 +298,9 @@ func validateSteps(place string, steps []Step) error {
 type ProviderScript struct {
 	// Jobs by their id.
 	Jobs map[string]JobScript `json:"jobs,omitempty"`
-	// Default answers for every other id, each with a script position of its own; nil: those are unknown (404).
+	// Default is the script of every other job id, each of which starts from the beginning. Nil means that other ids get 404.
 	Default *JobScript `json:"default,omitempty"`
-	// Submit says how submissions are taken; nil: they are not.
+	// Submit says how submissions are handled. Nil means that there are none.
 	Submit *SubmitScript `json:"submit,omitempty"`
 }
 

@@ -11,25 +11,21 @@ import (
 	"strings"
 )
 
-// KindSubmit is a POST that submits a job.
-const KindSubmit RequestKind = "submit"
-
 const submitPath = "/exports"
 
-// SubmitScript says how a provider takes submissions: POST /exports, as the demo-export state table sends them. A provider
-// without one knows no submissions.
+// SubmitScript scripts the answers to submissions: POST /exports, as the demo-export state table sends them. Without one, a Provider
+// accepts no submissions.
 //
 // As JSON:
 //
 //	{"job": {"steps": [{"state": "succeeded", "result_url": "https://..."}]},
 //	 "steps": [{"no_job": true, "answer": {"status": 503}}, {"answer": {"do": "reset"}}, {}]}
 type SubmitScript struct {
-	// Job is the script of every job that is made.
+	// Job is the script of every job that a submission makes.
 	Job JobScript `json:"job"`
-	// Steps answer the submissions in order, whatever they ask for; the last repeats for ever. None: each makes a job and is
-	// answered 202.
+	// Steps answer the submissions in order; the last repeats for ever. If empty, each submission makes a job and is answered 202.
 	Steps []SubmitStep `json:"steps,omitempty"`
-	// NoKeys makes a job of every submission, as a provider does that does not know the header Idempotency-Key.
+	// NoKeys makes a new job of every submission, like a provider that ignores the Idempotency-Key header.
 	NoKeys bool `json:"no_keys,omitempty"`
 	// Reports take the submissions whose body has one of these texts in its field "report", each by a script of its own, which
 	// has neither Reports nor Made. The others are taken by the fields above, or not at all where Job is left out.
@@ -39,7 +35,7 @@ type SubmitScript struct {
 	Made []Submission `json:"made,omitempty"`
 }
 
-// SubmitStep is the reaction to one submission.
+// SubmitStep is one scripted reaction to a submission.
 type SubmitStep struct {
 	// NoJob makes no job for the submission, whatever the answer says.
 	NoJob bool `json:"no_job,omitempty"`
@@ -48,14 +44,14 @@ type SubmitStep struct {
 	Answer Step `json:"answer,omitzero"`
 }
 
-// Submission is one job that was made, or asked for again.
+// Submission is a job that submissions have made or asked for again.
 type Submission struct {
 	JobID string `json:"job_id"`
-	// Key is what the header Idempotency-Key said, or the job_id that the submission's body chose.
+	// Key is the Idempotency-Key header, or the job_id in the body of the submission.
 	Key string `json:"key,omitempty"`
-	// Report is the text in the field "report" of its body.
+	// Report is the field "report" in the body of the submission.
 	Report string `json:"report,omitempty"`
-	// Requests is how many submissions were answered with this job.
+	// Requests is the number of submissions that were answered with this job.
 	Requests int `json:"requests"`
 }
 
@@ -112,7 +108,7 @@ func (s *submissions) of(report string) *reactions {
 	return &s.reactions
 }
 
-// TakeSubmissions has the provider take submissions by that script from now on. What was submitted before is forgotten.
+// TakeSubmissions answers submissions by the script from now on. Earlier submissions are forgotten.
 func (p *Provider) TakeSubmissions(script SubmitScript) error {
 	if err := script.Validate(); err != nil {
 		return fmt.Errorf("waittest: %w", err)
