@@ -33,15 +33,15 @@ type Credential struct {
 	// Providers and Accounts restrict which waits may use it. Empty means any.
 	Providers []string
 	Accounts  []string
-	// Fetch are URLs below which a FetchResult may ask with the credential for what no outcome of a wait names, each one
-	// absolute, at one of Origins and with a "/" at its end, such as https://api.example.com/v1/files/. Empty: for nothing else.
+	// Fetch are URL prefixes, such as https://api.example.com/v1/files/, below which FetchResult may use the credential for URLs that
+	// no outcome of a wait names. Each is absolute, at one of Origins, and ends in "/". Empty means none.
 	Fetch []string
-	// Scheme chooses where the table takes credentials in several ways: bearer, basic, header or query. Empty: the
-	// table's first.
+	// Scheme selects one of the ways in which the table accepts credentials: bearer, basic, header or query. Empty means the table's
+	// first.
 	Scheme string
-	// Approval is when a person must approve that the credential is used for status requests: wire.ApprovalPerOperation, before
-	// the first one of a wait, or wire.ApprovalPerRequest, before each. Empty or wire.ApprovalNone: never. A wait keeps the rule
-	// that it began under.
+	// Approval says when a person must approve the use of the credential for status requests: wire.ApprovalPerOperation once, before
+	// the first request of a wait, or wire.ApprovalPerRequest before each. Empty or wire.ApprovalNone means never. A wait keeps the
+	// rule that it began under.
 	Approval wire.ApprovalRule
 	// Read returns the present value. Required.
 	Read SecretSource

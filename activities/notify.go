@@ -23,9 +23,9 @@ type Notifier interface {
 // channel is pending. What one attempt has delivered, the next does not deliver again.
 type ChannelNotifier interface {
 	Notifier
-	// Deliver tries every channel that before does not show as delivered or refused and whose time has come, and gives the
-	// state of all of them. progress, which is safe for concurrent use, is told of every channel that is through, so that the
-	// loss of the worker repeats as little as possible.
+	// Deliver makes one attempt on every channel that, by before, has neither accepted nor refused the notification and is due. It
+	// returns the state of all channels. It calls progress, which is safe for concurrent use, whenever a channel is settled, so that
+	// little is repeated if the worker is lost.
 	Deliver(ctx context.Context, notification wire.Notification, before wire.NotifyResult, progress func(wire.NotifyResult)) wire.NotifyResult
 }
 

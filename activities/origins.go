@@ -27,9 +27,9 @@ type OriginLimits struct {
 	RequestsPerSecond *float64 `yaml:"requests_per_second"`
 	// MaxConcurrent is how many requests may be in flight at once. 1 to 10,000. Nil means no limit.
 	MaxConcurrent *int `yaml:"max_concurrent"`
-	// MaxHoldSeconds is how long a 429, or a 503 with Retry-After, that is answered to one wait keeps back the requests of
-	// the others. After that one request goes, and the others wait for its answer. 0 to 86,400; 0 keeps nobody back.
-	// Null: DefaultMaxHoldSeconds.
+	// MaxHoldSeconds is how long an answer to one wait with 429, or with 503 and Retry-After, may hold back the requests of the others,
+	// 0 to 86,400; 0 holds back none. After that, one request is sent and the others wait for its answer. Nil means
+	// DefaultMaxHoldSeconds.
 	MaxHoldSeconds *int `yaml:"max_hold_seconds"`
 }
 

@@ -45,20 +45,20 @@ type Callback struct {
 type Signature struct {
 	// Scheme is SchemeStandardWebhooks, SchemeHMAC or SchemeToken.
 	Scheme string
-	// Header is where the signature or token stands. Empty with Standard Webhooks, and for a token whose header is chosen when the
-	// webhook is set up.
+	// Header is the header that contains the signature or token. Empty for Standard Webhooks, and for a token whose header is chosen
+	// when the webhook is set up.
 	Header string
-	// Prefix stands before the signature or token, as in "sha256=".
+	// Prefix precedes the signature or token, as in "sha256=".
 	Prefix string
-	// Field is the name of the signature where the header is a list like "t=1700000000,v1=ab12"; it may stand several times.
+	// Field is the name of the signature in a header that is a list like "t=1700000000,v1=ab12", where it may occur several times.
 	Field string
 	// Algorithm is sha1, sha256 or sha512.
 	Algorithm string
-	// Base64 reports whether the signature is written in base64; else in hexadecimal digits.
+	// Base64 reports whether the signature is encoded in base64. If not, it is in hexadecimal digits.
 	Base64 bool
-	// TimestampHeader or TimestampField is where the signed time stands, in seconds since 1970. Both empty: no time is signed.
+	// TimestampHeader or TimestampField contains the signed time, in seconds since 1970. Both are empty if no time is signed.
 	TimestampHeader, TimestampField string
-	// ToleranceSeconds is how far that time may be from ours. 0: no time is signed.
+	// ToleranceSeconds is how far the signed time may be from the receiver's. 0 if no time is signed.
 	ToleranceSeconds int
 }
 

@@ -27,11 +27,10 @@ type SubmitScript struct {
 	Steps []SubmitStep `json:"steps,omitempty"`
 	// NoKeys makes a new job of every submission, like a provider that ignores the Idempotency-Key header.
 	NoKeys bool `json:"no_keys,omitempty"`
-	// Reports take the submissions whose body has one of these texts in its field "report", each by a script of its own, which
-	// has neither Reports nor Made. The others are taken by the fields above, or not at all where Job is left out.
+	// Reports are the scripts of submissions by the field "report" in their body. They have neither Reports nor Made. The fields above
+	// apply to all other submissions, which are answered 404 if Job is left out.
 	Reports map[string]SubmitScript `json:"reports,omitempty"`
-	// Made are the jobs that there are already, so that a provider that comes back knows their keys. How they answer is said by
-	// ProviderScript.Jobs.
+	// Made are existing jobs, so that a provider that is started again knows their keys. ProviderScript.Jobs has their scripts.
 	Made []Submission `json:"made,omitempty"`
 }
 

@@ -17,11 +17,11 @@ import (
 
 // ReplayOptions configure how recorded histories are replayed.
 type ReplayOptions struct {
-	// Register adds workflows. Nil: those of jobwait.
+	// Register registers the workflows. Nil means those of jobwait.
 	Register func(worker.WorkflowReplayer)
-	// DataConverter is the one the histories were written with. Nil: the SDK's default.
+	// DataConverter is the one that the histories were written with. Nil means the SDK's default.
 	DataConverter converter.DataConverter
-	// Interceptors sit between the workflow code and the comparison, so that a test can play a change of the code.
+	// Interceptors run between the workflow code and the comparison, so that a test can simulate a change of the code.
 	Interceptors []interceptor.WorkerInterceptor
 }
 

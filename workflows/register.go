@@ -6,7 +6,7 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// Registry is what a worker, a replayer and a test environment have in common.
+// Registry is the part that a worker, a replayer and a test environment have in common.
 type Registry interface {
 	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
 }
