@@ -123,7 +123,8 @@ func (a *app) openStage(ctx context.Context, ui bool) (*stage, error) {
 
 func (s *stage) fill(ctx context.Context, errs io.Writer) error {
 	var err error
-	if s.provider, err = waittest.NewProvider(waittest.ProviderOptions{Key: demoKey}); err != nil {
+	s.provider, err = waittest.NewProvider(waittest.ProviderOptions{Key: demoKey, Script: waittest.ProviderScript{Submit: demoSubmissions()}})
+	if err != nil {
 		return err
 	}
 	s.server, err = dial(ctx, client.Options{

@@ -63,6 +63,12 @@ func reviewStory() *tale {
 	}
 }
 
+// demoSubmissions are for whoever looks around: each makes an export that succeeds at the third look.
+func demoSubmissions() *waittest.SubmitScript {
+	return &waittest.SubmitScript{Job: waittest.Script(waittest.State("queued"), waittest.State("running"),
+		waittest.Succeeded("https://files.example.com/submitted.csv"))}
+}
+
 func demoSpec(name string, requests int) wire.Spec {
 	return wire.Spec{
 		OperationID: "demo-" + name, Provider: "demo-export", Account: "acct-42", ProviderJobID: "exp_" + name,
