@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -59,6 +60,7 @@ func (w *world) trusted(into *wire.TrustedKeys) error {
 func TestKeysThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	p := newPreparation(t)
+	p.spec["deadline_at"] = time.Now().Add(time.Hour)
 	p.options.DecisionKeys = brokenKeys{}
 	_, err := p.prepare()
 	require.ErrorContains(t, err, "vault: kv/keys cannot be read")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/jobwait/jobwait/operation"
@@ -128,6 +129,26 @@ func checkStart(request wire.PrepareRequest, of, want string) error {
 // complete adds to a snapshot what the credentials, the trusted keys and the server say. again says what is wrong with beginning
 // once more after the latest run that has a decided end.
 func (a *Activities) complete(
+	ctx context.Context, request wire.PrepareRequest, prepared wire.Prepared, again func(latest string) error,
+) (wire.Prepared, error) {
+	whole, err := a.gather(ctx, request, prepared, again)
+	return whole, untilLapsed(ctx, prepared, err)
+}
+
+// untilLapsed lets trouble pass for as long as a question at the deadline would stay open. What nobody could prepare until then
+// is not tried for ever: whoever waits for the outcome would.
+func untilLapsed(ctx context.Context, prepared wire.Prepared, err error) error {
+	window := time.Duration(prepared.DecisionWindowSeconds) * time.Second
+	lapsed := activity.GetInfo(ctx).StartedTime.After(prepared.Limits.DeadlineAt.Add(window))
+	if err == nil || !lapsed || errors.As(err, new(*temporal.ApplicationError)) {
+		return err
+	}
+	return invalidSpec(fmt.Errorf("not prepared until deadline_at %s and %s after it; the last trouble was: %s",
+		prepared.Limits.DeadlineAt.UTC().Format(time.RFC3339), operation.Span(window), detail("%s", err)))
+}
+
+// gather is one attempt of complete.
+func (a *Activities) gather(
 	ctx context.Context, request wire.PrepareRequest, prepared wire.Prepared, again func(latest string) error,
 ) (wire.Prepared, error) {
 	var err error

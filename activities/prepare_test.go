@@ -265,7 +265,8 @@ func TestPrepareNotesUnregisteredAttributes(t *testing.T) {
 	require.Equal(t, []string{wire.NoteAttributesUnregistered}, prepared.Notes)
 }
 
-// The server's and the worker's trouble passes: it is not held against the spec.
+// The server's and the worker's trouble passes: it is not held against the spec, until nobody is left who could decide at the
+// deadline.
 func TestPrepareMayBeTriedAgain(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*preparation){
@@ -276,6 +277,7 @@ func TestPrepareMayBeTriedAgain(t *testing.T) {
 		},
 	} {
 		p := newPreparation(t)
+		p.spec["deadline_at"] = time.Now().Add(-23 * time.Hour)
 		change(p)
 		_, err := p.prepare()
 		require.ErrorContains(t, err, want)
@@ -283,7 +285,18 @@ func TestPrepareMayBeTriedAgain(t *testing.T) {
 		require.ErrorAs(t, err, &application)
 		require.NotEqual(t, wire.ErrorInvalidSpec, application.Type())
 		require.False(t, application.NonRetryable())
+
+		lapsed := newPreparation(t)
+		lapsed.spec["deadline_at"] = time.Now().Add(-25 * time.Hour)
+		change(lapsed)
+		message := lapsed.refused()
+		require.Contains(t, message, "spec: not prepared until deadline_at 20")
+		require.Contains(t, message, "and 24h00m after it; the last trouble was: "+want)
 	}
+	late := newPreparation(t)
+	late.spec["deadline_at"] = time.Now().Add(-25 * time.Hour)
+	_, err := late.prepare()
+	require.NoError(t, err, "what can be prepared is, however late")
 }
 
 // The SDK's test environment skips time, which lanes do not.
