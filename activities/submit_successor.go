@@ -24,6 +24,9 @@ func replaced(ctx context.Context, c client.Client, spec wire.SubmitSpec) (*wire
 	case err != nil:
 		return nil, fmt.Errorf("looking at %q: %w", id, err)
 	}
+	if kind := described.WorkflowType.Name; kind != wire.WorkflowSubmitAndAwait { // its result is no outcome
+		return nil, invalidSpec(fmt.Errorf("predecessor: workflow %q is a %q, not a %s", id, kind, wire.WorkflowSubmitAndAwait))
+	}
 	if err := endedWithOutcome(id, described.Status); err != nil {
 		return nil, invalidSpec(err)
 	}

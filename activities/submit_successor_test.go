@@ -27,7 +27,7 @@ func predecessor(t *testing.T, status enumspb.WorkflowExecutionStatus, ended *wi
 	const id = "jobwait-submit/demo-export/acct-42/report"
 	c := mocks.NewClient(t)
 	description := &client.WorkflowExecutionDescription{}
-	description.Status, description.WorkflowExecution.RunID = status, "run-1"
+	description.Status, description.WorkflowExecution.RunID, description.WorkflowType.Name = status, "run-1", wire.WorkflowSubmitAndAwait
 	c.On("DescribeWorkflow", mock.Anything, id, "").Return(description, nil)
 	if ended != nil {
 		run := mocks.NewWorkflowRun(t)
@@ -86,6 +86,20 @@ func TestPredecessorThatIsNotReplaced(t *testing.T) {
 			require.Contains(t, application.Message(), "spec: predecessor")
 		})
 	}
+}
+
+// R57: what another program runs under the predecessor's id has no outcome to read, and its result is taken for none.
+func TestPredecessorOfAnotherType(t *testing.T) {
+	t.Parallel()
+	c := mocks.NewClient(t)
+	description := &client.WorkflowExecutionDescription{}
+	description.Status, description.WorkflowType.Name = enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, "Export"
+	c.On("DescribeWorkflow", mock.Anything, mock.Anything, "").Return(description, nil)
+	_, err := replaced(t.Context(), c, successorSpec())
+	var application *temporal.ApplicationError
+	require.ErrorAs(t, err, &application)
+	require.Equal(t, wire.ErrorInvalidSpec, application.Type())
+	require.Equal(t, `spec: predecessor: workflow "jobwait-submit/demo-export/acct-42/report" is a "Export", not a SubmitAndAwait`, application.Message())
 }
 
 // A server that does not know the predecessor has answered, one that is away has not: that is asked again.
