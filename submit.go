@@ -44,7 +44,7 @@ func StartSubmit(ctx context.Context, c client.Client, spec wire.SubmitSpec, opt
 
 // SuccessorSpec is the spec that submits once more what has ended without success, as a new operation in its place, on a person's
 // word: submitted is the spec of the ended one. It submits the same, each of its times lies as far ahead of now as it lay ahead of
-// the start of the ended one, and decisions that were taken meanwhile are not in it. It may be changed before it is started, with
+// the start of the ended one, and not after the year 9999, and decisions that were taken meanwhile are not in it. It may be changed before it is started, with
 // StartSubmit or SubmitAndAwait; the workflow looks at its predecessor once more. An operation has one successor: whoever comes
 // second gets an *AlreadySubmittedError.
 //
@@ -63,7 +63,7 @@ func SuccessorSpec(submitted wire.SubmitSpec, ended wire.SubmitOutcome, decidedB
 	successor.SubmissionID = wire.SuccessorID(submitted.SubmissionID)
 	successor.Predecessor = &wire.Predecessor{SubmissionID: submitted.SubmissionID, DecidedBy: decidedBy, Comment: comment}
 	successor.SubmitBy = shifted(submitted.SubmitBy, passed)
-	successor.Wait.DeadlineAt = submitted.Wait.DeadlineAt.Add(passed).UTC()
+	successor.Wait.DeadlineAt = later(submitted.Wait.DeadlineAt, passed)
 	successor.Wait.BusinessDeadlineAt = shifted(submitted.Wait.BusinessDeadlineAt, passed)
 	successor.Wait.ProviderExpiresAt = shifted(submitted.Wait.ProviderExpiresAt, passed)
 	return successor, operation.CheckSubmission(successor, now)
@@ -73,7 +73,16 @@ func shifted(at *time.Time, by time.Duration) *time.Time {
 	if at == nil {
 		return nil
 	}
-	return new(at.Add(by).UTC())
+	return new(later(*at, by))
+}
+
+// later moves a time, and not past the last one that can be written: who wrote the end of 9999 meant never.
+func later(at time.Time, by time.Duration) time.Time {
+	last := time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
+	if moved := at.Add(by).UTC(); moved.Before(last) {
+		return moved
+	}
+	return last
 }
 
 // submitting is the submission of a submission_id, which is used again only where its first use could not be run.

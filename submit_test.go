@@ -1,6 +1,7 @@
 package jobwait_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -49,6 +50,19 @@ func TestSuccessorSpec(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "report-2026-11~3", third.SubmissionID)
 	require.Equal(t, &wire.Predecessor{SubmissionID: "report-2026-11~2", DecidedBy: "bob@example.com", Comment: "and again"}, third.Predecessor)
+}
+
+// R57: a spec that means never means it again, in a time that JSON can carry.
+func TestSuccessorSpecThatNeverEnds(t *testing.T) {
+	t.Parallel()
+	spec, ended := submitted()
+	never := time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
+	spec.SubmitBy, spec.Wait.DeadlineAt, spec.Wait.ProviderExpiresAt = new(never), never, new(never.Add(-time.Hour))
+	successor, err := jobwait.SuccessorSpec(spec, ended, "ana@example.com", "why", ended.OpenedAt.Add(26*time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, []time.Time{never, never, never}, []time.Time{*successor.SubmitBy, successor.Wait.DeadlineAt, *successor.Wait.ProviderExpiresAt})
+	_, err = json.Marshal(successor)
+	require.NoError(t, err)
 }
 
 // R57: what the workflow would refuse is refused before it is started.
