@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -304,17 +305,8 @@ func TestNexusSubmitAndAwait(t *testing.T) {
 	seen := *shared
 	seen.Provider = own
 	c := newCaller(t, &seen, "nexus-submit")
-	_, port, _ := strings.Cut(own.Address(), ":")
 	name := afresh("nexus-submit-1")
-	spec := map[string]any{
-		"submission_id": name, "provider": "demo-export", "account": "acct-42", "credential_ref": "demo",
-		"params": map[string]any{"port": port}, "body": map[string]any{"report": "2026-11"},
-		"wait": map[string]any{
-			"deadline_at":         time.Now().Add(10 * time.Minute).UTC().Format(time.RFC3339),
-			"max_status_requests": 12, "max_transport_failures": 3,
-			"schedule": map[string]any{"base_delay_seconds": 1, "max_delay_seconds": 1},
-		},
-	}
+	spec := c.submitSpec(name)
 	first, second := c.call(t, "submit-and-await", spec), c.call(t, "submit-and-await", spec)
 	outcome := c.answer(t, first)
 	require.Equal(t, "succeeded", outcome["status"])
@@ -331,4 +323,55 @@ func TestNexusSubmitAndAwait(t *testing.T) {
 	_, application := refusal(t, c.call(t, "submit-and-await", butWith(spec, "submission_id", name+"-b", "wait", map[string]any{})))
 	require.Equal(t, wire.ErrorInvalidSpec, application.Type())
 	require.Len(t, own.Submissions(), 1, "something was submitted twice")
+}
+
+// R57: a team has what failed submitted again as a successor, once however often it calls; one that may not be replaced fails the call.
+func TestNexusSubmitsAgain(t *testing.T) {
+	t.Parallel()
+	own, err := waittest.NewProvider(waittest.ProviderOptions{Key: bed.Key, Script: waittest.ProviderScript{Submit: new(failingJobs())}})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = own.Close() })
+	seen := *shared
+	seen.Provider = own
+	c := newCaller(t, &seen, "nexus-again")
+	spec := c.submitSpec(afresh("nexus-again-1"))
+	name := spec["submission_id"].(string)
+	successor := butWith(spec, "submission_id", name+"~2", "predecessor", map[string]any{
+		"submission_id": name, "decided_by": "ana@example.com", "comment": "the disk has room again",
+	})
+	failed := func(want string) {
+		var application *temporal.ApplicationError
+		require.ErrorAs(t, c.call(t, "submit-and-await", successor).Get(within(t), nil), &application)
+		require.Equal(t, wire.ErrorInvalidSpec, application.Type())
+		require.Contains(t, application.Message(), want)
+	}
+	failed("predecessor: the server knows no workflow")
+	first := c.answer(t, c.call(t, "submit-and-await", spec))
+	require.Equal(t, "failed", first["status"])
+	again, twice := c.call(t, "submit-and-await", successor), c.call(t, "submit-and-await", successor)
+	second := c.answer(t, again)
+	require.Equal(t, second, c.answer(t, twice))
+	require.Equal(t, name+"~2", second["submission_id"])
+	replaced := second["predecessor"].(map[string]any)
+	require.Equal(t, []any{name, "failed", first["provider_job_id"], "ana@example.com"},
+		[]any{replaced["submission_id"], replaced["status"], replaced["provider_job_id"], replaced["decided_by"]})
+	require.NotEqual(t, first["provider_job_id"], second["provider_job_id"])
+	require.Len(t, own.Submissions(), 2)
+
+	_, refused := refusal(t, c.call(t, "submit-and-await", butWith(successor, "submission_id", name+"~3")))
+	require.Contains(t, refused.Message(), fmt.Sprintf("in place of %q it must be %q", name, name+"~2"))
+}
+
+// submitSpec is plainSpec for a submission.
+func (c *caller) submitSpec(name string) map[string]any {
+	_, port, _ := strings.Cut(c.Provider.Address(), ":")
+	return map[string]any{
+		"submission_id": name, "provider": "demo-export", "account": "acct-42", "credential_ref": "demo",
+		"params": map[string]any{"port": port}, "body": map[string]any{"report": "2026-11"},
+		"wait": map[string]any{
+			"deadline_at":         time.Now().Add(10 * time.Minute).UTC().Format(time.RFC3339),
+			"max_status_requests": 12, "max_transport_failures": 3,
+			"schedule": map[string]any{"base_delay_seconds": 1, "max_delay_seconds": 1},
+		},
+	}
 }
