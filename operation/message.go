@@ -66,6 +66,9 @@ func messageLines(b wire.Briefing) []wire.MessageLine {
 	if open := asked(b); open != nil {
 		f.add("check", "%s", whatToCheck(b, *open))
 	}
+	if replaceable(b) {
+		f.add("submit again", "%s", AgainText(wire.SubmitWorkflowID(b.Provider, b.Account, b.OperationID)))
+	}
 	return f
 }
 

@@ -50,6 +50,16 @@ func CheckReplaceable(ended wire.SubmitOutcome) error {
 	return nil
 }
 
+// replaceable reports whether a briefing is that of an operation that has ended, and that CheckReplaceable has no objection to.
+func replaceable(b wire.Briefing) bool {
+	return b.Outcome != nil && b.Submission != nil && CheckReplaceable(wire.SubmitOutcome{Status: b.Outcome.Status, Owner: b.Submission.Owner}) == nil
+}
+
+// AgainText says how an ended submission is submitted again, with its workflow id.
+func AgainText(workflowID string) string {
+	return "jobwait resubmit " + workflowID + " --comment WHY, as a new operation"
+}
+
 // unasked is the predecessor of a spec before the server was asked how it ended.
 func unasked(p *wire.Predecessor) *wire.Replaced {
 	if p == nil {

@@ -85,3 +85,26 @@ func TestSuccessorThatDidNotAsk(t *testing.T) {
 	require.Equal(t, &wire.Replaced{Predecessor: *predecessor()}, outcome.Predecessor)
 	require.Nil(t, operation.NeverSubmitted(submitSpec(), start, start).Predecessor)
 }
+
+// R57: whoever is told of the end is told how it is submitted again, where it may be.
+func TestTheEndSaysHowItIsSubmittedAgain(t *testing.T) {
+	t.Parallel()
+	const line = "\nsubmit again: jobwait resubmit jobwait-submit/demo-export/acct-42/report%2F1 --comment WHY, as a new operation\n"
+	ended := func(status wire.OutcomeStatus, submission *wire.SubmissionView) string {
+		return operation.Message(wire.Briefing{
+			OperationID: "report/1", Provider: "demo-export", Account: "acct-42",
+			Outcome: &wire.Outcome{Status: status}, Submission: submission,
+		}) + "\n"
+	}
+	for _, status := range []wire.OutcomeStatus{wire.StatusFailed, wire.StatusExpired, wire.StatusCancelled, wire.StatusUnresolved, wire.StatusRefused} {
+		require.Contains(t, ended(status, &wire.SubmissionView{}), line)
+	}
+	for name, text := range map[string]string{
+		"a success":     ended(wire.StatusSucceeded, &wire.SubmissionView{}),
+		"another's job": ended(wire.StatusFailed, &wire.SubmissionView{Owner: &wire.Owner{WorkflowID: "another"}}),
+		"a wait":        ended(wire.StatusFailed, nil),
+		"a question":    operation.Message(wire.Briefing{Submission: &wire.SubmissionView{}}),
+	} {
+		require.NotContains(t, text, "submit again", name)
+	}
+}

@@ -22,8 +22,9 @@ a new key. If the request before has made a job, there are two: look at the prov
 
 Where the submission has ended, and not with success, resubmit starts a new operation in its place: report~2 for report, report~3 for
 report~2. It submits the same, lasts as long as the first one did, names it as its predecessor with --by and --comment, and is followed
-like one that submit starts; --json is then the outcome (with --detach: what was started). One operation has one successor, whoever starts it. With --escalation, --decision-id, --sign-with or the ID of an
-escalation only a question is answered, and nothing is started.`, func(command *cobra.Command, flags *decisionFlags) {
+like one that submit starts, with submit's exit codes; --json is then the outcome (with --detach: what was started). One operation has
+one successor, whoever starts it. With --escalation, --decision-id, --sign-with or the ID of an escalation only a question is answered,
+and nothing is started.`, func(command *cobra.Command, flags *decisionFlags) {
 		flags.id.submission = true
 		command.Flags().BoolVar(&flags.detach, "detach", false, "do not follow the new operation")
 		command.Example = `  jobwait resubmit report-2026-11 --comment 'the disk has room again'`
