@@ -19,6 +19,9 @@ func suggestion(name string, view wire.OperationView, now time.Time) string {
 	}
 	command := strings.ReplaceAll(string(option.Kind), "_", "-")
 	text := fmt.Sprintf("answer for instance with: %s %s '%s' --comment WHY", name, command, open.ID)
+	if view.Signing != nil {
+		text += " --sign-with FILE"
+	}
 	switch option.Kind { //nolint:exhaustive // the kinds that need more than a comment
 	case wire.DecisionUseCredential:
 		text += " --credential NAME"

@@ -32,6 +32,12 @@ func TestSuggestedAnswers(t *testing.T) {
 			func(v *wire.OperationView) { v.Counters.StatusRequestsUsed = 12 },
 			"extend '" + id + "' --comment WHY --for 15m --requests 4",
 		},
+		"signed": {
+			wire.ReasonRequestBudgetExhausted,
+			[]wire.Option{closing},
+			func(v *wire.OperationView) { v.Signing = &wire.SigningView{KeyIDs: []string{"ana-2026"}} },
+			"close '" + id + "' --comment WHY --sign-with FILE",
+		},
 		"failures": {
 			wire.ReasonTransportBudgetExhausted,
 			[]wire.Option{extend, closing},
