@@ -204,6 +204,7 @@ func (r *run) seeWait(ctx context.Context, w Wait, job string, runs map[string][
 		Spec: w.Spec, Results: []string{resultURL(w.Job)}, Requests: requests.byJob[job], Keys: r.crew.trusted(w), Approval: w.Approval, Most: most,
 	}
 	found, err := r.fetchRuns(ctx, job, w.waitID(job), runs, &wait.Runs)
+	wait.Runs = check.Waited(wait.Runs)
 	if err == nil && len(wait.Runs) > 0 {
 		err = started(wait.Runs[0], &wait.Spec)
 	}

@@ -635,3 +635,44 @@ func TestEntryHash(t *testing.T) {
 		`"deadline_at":"2026-03-01T12:01:00.000Z","reason":"","detail":"","decision":{"kind":"extend","seconds":9},"table_digest":"","prev":"sha256:00"}`,
 		check.CanonicalEntry(entry))
 }
+
+// fails ends the run with a failure of the given type.
+func (t *told) fails(seconds float64, kind string) *told {
+	t.event(seconds, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED, func(e *historypb.HistoryEvent) {
+		e.Attributes = &historypb.HistoryEvent_WorkflowExecutionFailedEventAttributes{
+			WorkflowExecutionFailedEventAttributes: &historypb.WorkflowExecutionFailedEventAttributes{
+				Failure: &failurepb.Failure{FailureInfo: &failurepb.Failure_ApplicationFailureInfo{
+					ApplicationFailureInfo: &failurepb.ApplicationFailureInfo{Type: kind},
+				}},
+			},
+		}
+	})
+	return t
+}
+
+// TestWaited: a run that could not be run is nobody's predecessor, and whatever else failed is looked at.
+func TestWaited(t *testing.T) {
+	t.Parallel()
+	requested := tell()
+	requested.reserves(1, wire.ActivityPollStatus)
+	for name, c := range map[string]struct {
+		give *told
+		want []string
+	}{
+		"replaced":        {tell().fails(1, wire.ErrorInvalidSpec).run(""), []string{"run-2"}},
+		"replaced twice":  {tell().fails(1, wire.ErrorInvalidSpec).run("").fails(2, wire.ErrorInvalidSpec).run(""), []string{"run-3"}},
+		"the last":        {tell().fails(1, wire.ErrorInvalidSpec), []string{"run-1"}},
+		"another failure": {tell().fails(1, "Broken").run(""), []string{"run-1", "run-2"}},
+		"sent a request":  {requested.fails(2, wire.ErrorInvalidSpec).run(""), []string{"run-1", "run-2"}},
+		"continued":       {tell().continues(1, "run-2", "run-1"), []string{"run-1", "run-2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var ids []string
+			for _, run := range check.Waited(c.give.wait.Runs) {
+				ids = append(ids, run.ID)
+			}
+			require.Equal(t, c.want, ids)
+		})
+	}
+}

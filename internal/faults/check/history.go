@@ -60,6 +60,28 @@ type arrival struct {
 	times    int
 }
 
+// Waited leaves out the runs whose spec could not be run, if others came after them: they waited for nothing, and whoever comes next
+// takes the id of the workflow over. Such a run is kept if it sent a request, or if it is the last.
+func Waited(runs []Run) []Run {
+	kept := slices.Clone(runs)
+	for len(kept) > 1 && neverWaited(kept[0].History.GetEvents()) {
+		kept = kept[1:]
+	}
+	return kept
+}
+
+func neverWaited(events []*historypb.HistoryEvent) bool {
+	if len(events) == 0 {
+		return false
+	}
+	failure := events[len(events)-1].GetWorkflowExecutionFailedEventAttributes().GetFailure()
+	return failure.GetApplicationFailureInfo().GetType() == wire.ErrorInvalidSpec &&
+		!slices.ContainsFunc(events, func(event *historypb.HistoryEvent) bool {
+			name := event.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName()
+			return name != "" && name != wire.ActivityPrepare
+		})
+}
+
 // readHistories reads the runs one after the other and holds them against being one chain.
 func (c *checker) readHistories() {
 	c.arrived = map[string]arrival{}
