@@ -75,6 +75,8 @@ func TestAttach(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, status, decision.StatusURL)
 
+	submittedAgain(t, inbox, cyd)
+
 	// The URL of the table's cancel, which is longer, has the same limit.
 	for _, length := range []int{1025, 4096 - len("/cancel")} {
 		run, _ := inboxtest.Submitted(t, shared, fmt.Sprint("attached-", length), func(spec *wire.SubmitSpec) { spec.Provider = "demo-query" })
@@ -93,4 +95,22 @@ func TestAttach(t *testing.T) {
 		require.Equal(t, map[string]string{"port": port}, decision.Params)
 		require.Equal(t, wire.StatusSucceeded, outcome.Status)
 	}
+}
+
+// submittedAgain (R57): the page of what ended without success says how it is submitted again, that of its successor in whose place it is.
+func submittedAgain(t *testing.T, inbox *inboxtest.Inbox, cyd *visitor) {
+	t.Helper()
+	run, _ := inboxtest.Submitted(t, shared, "again")
+	const offer = "submit againjobwait resubmit jobwait-submit/demo-export/acct-42/again --comment WHY, as a new operation"
+	require.NotContains(t, cyd.get(inbox.Page(run.GetID())).plain(), "submit again")
+	require.Equal(t, http.StatusSeeOther, cyd.answerTo(run.GetID(), "close", "comment", "not now").status)
+	require.NoError(t, run.Get(t.Context(), nil))
+	require.Contains(t, cyd.get(inbox.Page(run.GetID())).plain(), offer)
+
+	next, open := inboxtest.Submitted(t, shared, "again~2", func(spec *wire.SubmitSpec) {
+		spec.Predecessor = &wire.Predecessor{SubmissionID: "again", DecidedBy: "<b>ana</b>", Comment: "the disk\n<script>has</script> room"}
+	})
+	require.Contains(t, open.Message, "\nin place of: again (unresolved: ")
+	require.Contains(t, cyd.get(inbox.Page(next.GetID())).text, `<dt>in place of</dt><dd><a href="/waits/`+url.PathEscape(run.GetID())+
+		`">again (unresolved: submission_ambiguous), decided by &lt;b&gt;ana&lt;/b&gt;: the disk &lt;script&gt;has&lt;/script&gt; room</a>`)
 }

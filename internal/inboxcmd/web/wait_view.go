@@ -218,6 +218,7 @@ func facts(found seen) []fact {
 	}
 	if found.submission() {
 		f.job(found)
+		f.succession(found)
 	}
 	f.add("started", "%s", stamp(found.info.WorkflowStartTime))
 	return f
@@ -248,6 +249,21 @@ func (f *factList) job(found seen) {
 		}
 	}
 	*f = append(*f, job)
+}
+
+// succession is what a submission was submitted in place of, and how it is submitted again where it may be.
+func (f *factList) succession(found seen) {
+	var submission wire.SubmissionView
+	if v := found.view; v != nil && v.Submission != nil {
+		submission = *v.Submission
+	}
+	if replaced := submission.Predecessor; replaced != nil {
+		id := wire.SubmitWorkflowID(found.ref.provider, found.ref.account, replaced.SubmissionID)
+		*f = append(*f, fact{Name: "in place of", Text: operation.ReplacedText(*replaced), Link: waitPath(id)})
+	}
+	if o := found.outcome; o != nil && operation.CheckReplaceable(wire.SubmitOutcome{Status: o.Status, Owner: submission.Owner}) == nil {
+		f.add("submit again", "%s", operation.AgainText(found.ref.id))
+	}
 }
 
 func (f *factList) view(v wire.OperationView, found seen) {
