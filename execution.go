@@ -16,13 +16,13 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// execution is a workflow of this module under the one id that it may have. It is the same whether a client, a parent or a
+// execution is a workflow of this module with the one id that it may have. It is the same whether a client, a parent workflow or a
 // Nexus call starts it.
 type execution struct {
 	workflow, id string
-	// operationID is the memo by which people find it; empty: it has none.
+	// operationID is the memo by which people find the workflow; empty means none.
 	operationID string
-	// summary is the one line that Temporal's UI shows.
+	// summary is the line that Temporal's UI shows.
 	summary     string
 	reuse       enumspb.WorkflowIdReusePolicy
 	parentClose enumspb.ParentClosePolicy
@@ -35,19 +35,19 @@ func (e execution) memo() map[string]any {
 	return map[string]any{wire.MemoOperationID: e.operationID}
 }
 
-// startOptions leave the task queue open, and what happens where the id is taken.
+// startOptions returns the options of a start, without the task queue and without what to do if the id is taken.
 func (e execution) startOptions() client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
 		ID: e.id, WorkflowIDReusePolicy: e.reuse, Memo: e.memo(), StaticSummary: shortened(e.summary),
 	}
 }
 
-// start does not wait for the end. takenBy reads the error of an id that is taken.
+// start starts the workflow and returns without waiting for its end. takenBy recognises the error of an id that is taken.
 func (e execution) start(ctx context.Context, c client.Client, options StartOptions, input any) (client.WorkflowRun, error) {
 	start := e.startOptions()
 	start.TaskQueue = options.queue()
 	start.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL
-	// Without it the client answers a conflict with the run of the owner and no error.
+	// Otherwise the client answers a conflict with the run of the owner and no error.
 	start.WorkflowExecutionErrorWhenAlreadyStarted = true
 	run, err := c.ExecuteWorkflow(ctx, start, e.workflow, input)
 	if err != nil {
@@ -56,7 +56,7 @@ func (e execution) start(ctx context.Context, c client.Client, options StartOpti
 	return run, nil
 }
 
-// takenBy is the run that has the id already.
+// takenBy returns the run that has the id already, if the error is about that.
 func takenBy(err error) (runID string, taken bool) {
 	already := new(serviceerror.WorkflowExecutionAlreadyStarted)
 	if !errors.As(err, &already) {
@@ -65,8 +65,8 @@ func takenBy(err error) (runID string, taken bool) {
 	return already.RunId, true
 }
 
-// child runs it from inside a workflow and reads its outcome. taken says that another execution has the id, of which a workflow
-// learns no more.
+// child runs the workflow as a child and reads its outcome. taken reports whether another execution has the id; a workflow learns
+// no more about it.
 func (e execution) child(ctx workflow.Context, input, outcome any) (taken bool, err error) {
 	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID:            e.id,
@@ -84,7 +84,7 @@ func (e execution) child(ctx workflow.Context, input, outcome any) (taken bool, 
 // maxSummaryBytes is half of what Temporal's API allows a summary by default, so that a codec has room to add to it.
 const maxSummaryBytes = 200
 
-// shortened cuts a summary: ids may be long, and what counts is the encoded text.
+// shortened cuts a summary to the limit, which applies to the encoded text: ids may be long.
 func shortened(text string) string {
 	for encodedLen(text) > maxSummaryBytes {
 		_, last := utf8.DecodeLastRuneInString(text)

@@ -22,7 +22,7 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// nexusService is jobwait as callers in other namespaces see it. It reads the input of an operation and none of its headers.
+// nexusService returns jobwait as callers in other namespaces see it. It reads the input of an operation and none of its headers.
 func nexusService(acts *activities.Activities) *nexus.Service {
 	service := nexus.NewService(wire.NexusService)
 	service.MustRegister(newAwaitOperation(acts), newSubmitOperation(acts))
@@ -58,7 +58,8 @@ func newWorkflowOperation[O any](name, prefix string, read func([]byte) (call, e
 	}
 }
 
-// started gives the workflow the bytes that the caller wrote, so that they are read once more and as strictly (R28).
+// started returns the operation that starts the workflow. It passes on the bytes that the caller wrote, so that the workflow
+// decodes them again, and as strictly (R28).
 func started[O any](name string, read func([]byte) (call, error), policy enumspb.WorkflowIdConflictPolicy) nexus.Operation[converter.RawValue, O] {
 	return temporalnexus.MustNewWorkflowRunOperationWithOptions(temporalnexus.WorkflowRunOperationOptions[converter.RawValue, O]{
 		Name: name,
@@ -123,10 +124,10 @@ func readSubmit(data []byte) (call, error) {
 	}, err
 }
 
-// joinAttempts bounds how often a call looks for the owner, who may end or be replaced meanwhile.
+// joinAttempts bounds how often a call looks for the owner, which may end or be replaced meanwhile.
 const joinAttempts = 3
 
-// Start claims the workflow id, or joins the owner that is this operation already.
+// Start claims the workflow id, or joins the owner if that is the same operation.
 func (o *workflowOperation[O]) Start(
 	ctx context.Context, input converter.RawValue, options nexus.StartOperationOptions,
 ) (nexus.HandlerStartOperationResult[O], error) {
@@ -158,7 +159,7 @@ func (o *workflowOperation[O]) Start(
 	return begun, err
 }
 
-// bare is the input without the caller's metadata, which is unbounded and would be carried along by every run.
+// bare returns the input without the caller's metadata, which is unbounded and would be carried along by every run.
 func bare(input converter.RawValue) converter.RawValue {
 	return converter.NewRawValue(&commonpb.Payload{
 		Metadata: map[string][]byte{converter.MetadataEncoding: []byte(converter.MetadataEncodingJSON)}, Data: input.Payload().GetData(),
@@ -208,7 +209,7 @@ func (c call) madeBefore(ctx context.Context, in client.Client) (wire.AlreadyOwn
 	return owner, same, nil
 }
 
-// ended is the outcome of an earlier call of the operation.
+// ended returns the outcome of an earlier call of the operation.
 func ended[O any](ctx context.Context, owner wire.AlreadyOwned) (nexus.HandlerStartOperationResult[O], error) {
 	var outcome O
 	if err := temporalnexus.GetClient(ctx).GetWorkflow(ctx, owner.WorkflowID, owner.RunID).Get(ctx, &outcome); err != nil {
@@ -230,7 +231,7 @@ func (o *workflowOperation[O]) Cancel(ctx context.Context, token string, options
 	return err
 }
 
-// workflowOf is the workflow id in an operation token of the SDK; empty if it is not one.
+// workflowOf returns the workflow id in an operation token of the SDK; empty if it is not one.
 func workflowOf(token string) string {
 	data, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil {

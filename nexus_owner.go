@@ -54,7 +54,7 @@ func sameJob(a, b wire.Spec) bool {
 		slices.Equal(slices.Sorted(slices.Values(a.ExpectedStates)), slices.Sorted(slices.Values(b.ExpectedStates)))
 }
 
-// submitted describes the owner of a submission_id, with the fields that can be read. The error is why its spec cannot be.
+// submitted describes the owner of a submission_id, with the fields that can be read. The error says why its spec cannot be read.
 func submitted(ctx context.Context, c client.Client, spec wire.SubmitSpec, id, runID string) (wire.AlreadyOwned, error) {
 	found := wire.AlreadyOwned{Owner: wire.Owner{WorkflowID: id, RunID: runID}, Fingerprint: string(FingerprintUnknown)}
 	if described, err := c.DescribeWorkflow(ctx, id, runID); err == nil {
@@ -80,7 +80,7 @@ func sameSubmission(a, b wire.SubmitSpec) bool {
 	return maps.Equal(a.Params, b.Params) && reflect.DeepEqual(decoded(a.Body), decoded(b.Body))
 }
 
-// decoded is a JSON text as Go values; nil if it is empty.
+// decoded returns a JSON text as Go values; nil if it is empty.
 func decoded(text json.RawMessage) (value any) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()

@@ -13,15 +13,16 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// SubmitAndAwait submits a job and waits for it, from inside a workflow. The submission is a child workflow that goes on
-// when the parent ends, on the parent's task queue or on the one that workflow.WithWorkflowTaskQueue has put on ctx; the wait
-// for the job is a child of that one.
+// SubmitAndAwait submits a job and waits for it, from inside a workflow. The submission is a child workflow, and the wait for the
+// job is a child of that one. The submission runs on the parent's task queue, or on the one that workflow.WithWorkflowTaskQueue has
+// set on ctx, and continues if the parent ends first.
 //
-// Cancelling ctx ends what is being done with what is known by then, and sends nothing more; a job that runs is left alone.
+// Cancelling ctx tells the child to stop: it sends nothing more and leaves a job that exists alone. SubmitAndAwait then returns the
+// child's outcome, which tells what is known by then.
 //
-// However it ended, SubmitAndAwait returns an outcome and no error; look at its Status. The errors are an
-// *AlreadySubmittedError, a *temporal.ApplicationError of type wire.ErrorInvalidSpec for a spec that cannot be run, and what
-// else can happen to a child workflow.
+// A submission that ends without success is not an error: check the Status of the outcome. The error is an *AlreadySubmittedError
+// (with only the workflow id set), a *temporal.ApplicationError of type wire.ErrorInvalidSpec for a spec that cannot be run, or
+// another failure of a child workflow.
 func SubmitAndAwait(ctx workflow.Context, spec wire.SubmitSpec) (wire.SubmitOutcome, error) {
 	submission, outcome := submitting(spec), wire.SubmitOutcome{}
 	taken, err := submission.child(ctx, spec, &outcome)
@@ -31,8 +32,8 @@ func SubmitAndAwait(ctx workflow.Context, spec wire.SubmitSpec) (wire.SubmitOutc
 	return outcome, err
 }
 
-// StartSubmit starts a submission and does not wait for its end; run.Get gives the wire.SubmitOutcome. A submission_id that
-// is or was submitted gives an *AlreadySubmittedError.
+// StartSubmit starts a submission and returns without waiting for its end; run.Get returns the wire.SubmitOutcome. If the
+// submission_id is or was submitted already, the error is an *AlreadySubmittedError.
 func StartSubmit(ctx context.Context, c client.Client, spec wire.SubmitSpec, options StartOptions) (client.WorkflowRun, error) {
 	submission := submitting(spec)
 	run, err := submission.start(ctx, c, options, spec)
@@ -42,14 +43,15 @@ func StartSubmit(ctx context.Context, c client.Client, spec wire.SubmitSpec, opt
 	return run, err
 }
 
-// SuccessorSpec is the spec that submits once more what has ended without success, as a new operation in its place, on a person's
-// word: submitted is the spec of the ended one. It submits the same, each of its times lies as far ahead of now as it lay ahead of
-// the start of the ended one, and not after the year 9999, and decisions that were taken meanwhile are not in it. It may be changed before it is started, with
-// StartSubmit or SubmitAndAwait; the workflow looks at its predecessor once more. An operation has one successor: whoever comes
-// second gets an *AlreadySubmittedError.
+// SuccessorSpec returns the spec of a new operation that submits again what has ended without success. A person must have decided
+// that: decidedBy says who, comment why. submitted is the spec of the ended operation, and ended is its outcome. The new spec
+// submits the same; each of its times is as far after now as the original was after the start of the ended operation, but within
+// the year 9999. Limits that decisions raised meanwhile are not carried over. The spec may be changed before it is started with
+// StartSubmit or SubmitAndAwait; the worker then checks the predecessor again. An operation has at most one successor: whoever
+// starts a second one gets an *AlreadySubmittedError.
 //
-// The error is one for a spec that cannot be run, for one that is not of this outcome, and for an operation that succeeded or did not
-// own its job. Where it ended unresolved there may be a job, and then there will be two.
+// The error reports a spec that cannot be run or does not belong to the outcome, or an operation that succeeded or did not own its
+// job. If the operation ended unresolved there may be a job already; submitting again may make a second one.
 func SuccessorSpec(submitted wire.SubmitSpec, ended wire.SubmitOutcome, decidedBy, comment string, now time.Time) (wire.SubmitSpec, error) {
 	if submitted.SubmissionID != ended.SubmissionID || submitted.Provider != ended.Provider || submitted.Account != ended.Account {
 		return wire.SubmitSpec{}, fmt.Errorf("the outcome is that of submission %q to %q, account %q, the spec that of %q to %q, account %q",
@@ -76,7 +78,7 @@ func shifted(at *time.Time, by time.Duration) *time.Time {
 	return new(later(*at, by))
 }
 
-// later moves a time, and not past the last one that can be written: who wrote the end of 9999 meant never.
+// later moves a time, but not past the last one that can be written: a deadline at the end of 9999 is meant as never.
 func later(at time.Time, by time.Duration) time.Time {
 	last := time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
 	if moved := at.Add(by).UTC(); moved.Before(last) {
@@ -85,7 +87,8 @@ func later(at time.Time, by time.Duration) time.Time {
 	return last
 }
 
-// submitting is the submission of a submission_id, which is used again only where its first use could not be run.
+// submitting returns the execution of a submission. Its workflow id is used again only if the spec of its first use could not be
+// run.
 func submitting(spec wire.SubmitSpec) execution {
 	return execution{
 		workflow:    wire.WorkflowSubmitAndAwait,
@@ -97,10 +100,10 @@ func submitting(spec wire.SubmitSpec) execution {
 	}
 }
 
-// AlreadySubmittedError says that the submission_id belongs to another execution, running or ended.
+// AlreadySubmittedError reports that the submission_id belongs to another execution, running or ended.
 type AlreadySubmittedError struct {
 	WorkflowID string
-	// RunID is empty where a workflow asked, which learns no more than the workflow id.
+	// RunID is empty if the caller is a workflow: the server tells workflows only the workflow id.
 	RunID string
 }
 
