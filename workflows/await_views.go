@@ -55,29 +55,29 @@ func (a *await) publish() error {
 		return nil
 	}
 	a.shown = shown
-	return workflow.UpsertTypedSearchAttributes(a.ctx,
-		attributeProvider.ValueSet(a.op.Provider()),
-		attributePhase.ValueSet(string(shown.phase)),
-		a.reasonUpdate(),
-		a.decideByUpdate(),
-	)
+	updates := []temporal.SearchAttributeUpdate{attributeProvider.ValueSet(a.op.Provider()), attributePhase.ValueSet(string(shown.phase))}
+	return workflow.UpsertTypedSearchAttributes(a.ctx, append(updates, a.questionUpdates()...)...)
+}
+
+// questionUpdates show why the wait asks and until when. What was never set is not unset either: history and every worker that keeps
+// the wait would hold it.
+func (a *await) questionUpdates() []temporal.SearchAttributeUpdate {
+	known := workflow.GetTypedSearchAttributes(a.ctx)
+	var updates []temporal.SearchAttributeUpdate
+	if reason := a.op.Reason(); reason != "" {
+		updates = append(updates, attributeReason.ValueSet(string(reason)))
+	} else if known.ContainsKey(attributeReason) {
+		updates = append(updates, attributeReason.ValueUnset())
+	}
+	if open := a.op.Question(); open != nil {
+		updates = append(updates, attributeDecideBy.ValueSet(open.WindowEndsAt))
+	} else if known.ContainsKey(attributeDecideBy) {
+		updates = append(updates, attributeDecideBy.ValueUnset())
+	}
+	return updates
 }
 
 // describe keeps one readable paragraph on the workflow, which costs no event.
 func (a *await) describe() {
 	workflow.SetCurrentDetails(a.ctx, operation.Message(a.op.Briefing(workflow.Now(a.ctx))))
-}
-
-func (a *await) reasonUpdate() temporal.SearchAttributeUpdate {
-	if reason := a.op.Reason(); reason != "" {
-		return attributeReason.ValueSet(string(reason))
-	}
-	return attributeReason.ValueUnset()
-}
-
-func (a *await) decideByUpdate() temporal.SearchAttributeUpdate {
-	if open := a.op.Question(); open != nil {
-		return attributeDecideBy.ValueSet(open.WindowEndsAt)
-	}
-	return attributeDecideBy.ValueUnset()
 }
