@@ -79,7 +79,7 @@ type await struct {
 
 func newAwait(root workflow.Context, spec converter.RawValue) *await {
 	ctx, _ := workflow.NewDisconnectedContext(root)
-	return &await{root: root, ctx: ctx, spec: spec, kind: wire.WorkflowAwaitJob, inbox: openInbox(ctx)}
+	return &await{root: root, ctx: ctx, spec: spec, kind: wire.WorkflowAwaitJob, inbox: inbox{ctx: ctx}}
 }
 
 // setup opens the wait, or takes up the record of the run before.

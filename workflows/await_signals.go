@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"errors"
+	"slices"
 
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
@@ -11,10 +12,11 @@ import (
 )
 
 // inbox holds what has arrived and was not handed to the core yet: decisions, and nudges behind them. Signals are received
-// raw: a typed one with a wrong type would be dropped without a word.
+// raw: a typed one with a wrong type would be dropped without a word. Their channels are opened when there is something in them:
+// most waits never need one, and four would take a kilobyte of each.
 type inbox struct {
-	decide, cancel, extend, nudge workflow.ReceiveChannel
-	updates                       []*update
+	ctx     workflow.Context
+	updates []*update
 }
 
 // update is a decision or a request whose sender waits for the answer.
@@ -32,36 +34,43 @@ type handlers struct {
 	nudge     func(payload []byte)
 }
 
-func openInbox(ctx workflow.Context) inbox {
-	return inbox{
-		decide: workflow.GetSignalChannel(ctx, wire.SignalDecide),
-		cancel: workflow.GetSignalChannel(ctx, wire.SignalCancel),
-		extend: workflow.GetSignalChannel(ctx, wire.SignalExtend),
-		nudge:  workflow.GetSignalChannel(ctx, wire.SignalNudge),
-	}
+func (i *inbox) waiting() bool {
+	return len(i.updates) > 0 || slices.ContainsFunc(workflow.GetUnhandledSignalNames(i.ctx), isSignal)
 }
 
-func (i *inbox) waiting() bool {
-	return i.decide.Len() > 0 || i.cancel.Len() > 0 || i.extend.Len() > 0 || len(i.updates) > 0 || i.nudge.Len() > 0
+// isSignal tells the signals of a wait from those that nobody ever takes.
+func isSignal(name string) bool {
+	switch name {
+	case wire.SignalDecide, wire.SignalCancel, wire.SignalExtend, wire.SignalNudge:
+		return true
+	default:
+		return false
+	}
 }
 
 // drain hands over everything that waits, in the one order that does not depend on the order of arrival between names:
 // decide, cancel, extend, updates, nudge (R40).
 func (i *inbox) drain(to handlers) {
-	drainDecisions(i.decide, "", to)
-	drainDecisions(i.cancel, wire.DecisionCancel, to)
-	drainDecisions(i.extend, wire.DecisionExtend, to)
+	signalled := workflow.GetUnhandledSignalNames(i.ctx)
+	signals := func(name string, take func(payload []byte)) {
+		if slices.Contains(signalled, name) {
+			drainSignal(workflow.GetSignalChannel(i.ctx, name), take)
+		}
+	}
+	signals(wire.SignalDecide, to.decideAs(""))
+	signals(wire.SignalCancel, to.decideAs(wire.DecisionCancel))
+	signals(wire.SignalExtend, to.decideAs(wire.DecisionExtend))
 	for _, update := range i.updates {
 		update.deliver(to)
 		update.done = true
 	}
 	i.updates = nil
-	drainSignal(i.nudge, to.nudge)
+	signals(wire.SignalNudge, to.nudge)
 }
 
-// drainDecisions hands over the decisions of one signal. Who sends a signal hears nothing; the audit holds the answer.
-func drainDecisions(channel workflow.ReceiveChannel, kind wire.DecisionKind, to handlers) {
-	drainSignal(channel, func(payload []byte) { _, _ = to.decide(payload, kind) })
+// decideAs takes the decisions of one signal. Who sends a signal hears nothing; the audit holds the answer.
+func (h handlers) decideAs(kind wire.DecisionKind) func(payload []byte) {
+	return func(payload []byte) { _, _ = h.decide(payload, kind) }
 }
 
 // drainSignal never blocks. Receive would, behind a signal that the worker's converter cannot open, and with it every timer
