@@ -75,9 +75,10 @@ func submitted(ctx context.Context, c client.Client, spec wire.SubmitSpec, id, r
 	return found, nil
 }
 
-// sameSubmission compares what two specs submit. Numbers are compared digit by digit.
+// sameSubmission compares what two specs submit, and in whose place. Numbers are compared digit by digit.
 func sameSubmission(a, b wire.SubmitSpec) bool {
-	return maps.Equal(a.Params, b.Params) && reflect.DeepEqual(decoded(a.Body), decoded(b.Body))
+	return (a.Predecessor == nil) == (b.Predecessor == nil) && // whose it is follows from the submission id
+		maps.Equal(a.Params, b.Params) && reflect.DeepEqual(decoded(a.Body), decoded(b.Body))
 }
 
 // decoded returns a JSON text as Go values; nil if it is empty.

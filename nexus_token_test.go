@@ -63,6 +63,8 @@ func TestSameSubmission(t *testing.T) {
 		"large numbers":   {spec(`{"a":9007199254740992}`, nil), spec(`{"a":9007199254740993}`, nil), false},
 		"another param":   {spec("", map[string]string{"region": "eu"}), spec("", map[string]string{"region": "us"}), false},
 		"body or none":    {spec(`{}`, nil), spec("", nil), false},
+		"in its place":    {wire.SubmitSpec{Predecessor: &wire.Predecessor{DecidedBy: "ana"}}, wire.SubmitSpec{Predecessor: &wire.Predecessor{DecidedBy: "ben"}}, true},
+		"a successor":     {wire.SubmitSpec{Predecessor: &wire.Predecessor{}}, spec("", nil), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
