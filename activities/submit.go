@@ -7,8 +7,8 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// Submit sends at most one request to submit, with the key that stands in history, and reads its answer. Whatever happened is
-// the result; its errors are those of PollStatus, and mean the same.
+// Submit sends at most one submit request, with the key that is recorded in history, and reads its answer. A request that failed or
+// was not sent is a result, not an error. Its errors are those of PollStatus.
 func (a *Activities) Submit(ctx context.Context, request wire.SubmitRequest) (wire.SubmitResult, error) {
 	var result wire.SubmitResult
 	withheld, heldBack, err := a.sendOnce(ctx, call{
@@ -34,8 +34,8 @@ func submitting(request wire.SubmitRequest) build {
 	}
 }
 
-// unchanged refuses a request that is another than the one which was fingerprinted: one key shall not stand for two requests,
-// nor go where the provider does not see that it is the same.
+// unchanged refuses a request that is no longer the one that was fingerprinted, or whose key is now in another place. A key must
+// not stand for two requests, and in another place the provider would not recognise it.
 func unchanged(request wire.SubmitRequest) func(*statetables.Table) *refusal {
 	return func(table *statetables.Table) *refusal {
 		now, err := table.Fingerprint(request.Target, request.Body)
@@ -47,8 +47,8 @@ func unchanged(request wire.SubmitRequest) func(*statetables.Table) *refusal {
 	}
 }
 
-// readSubmission is what an exchange says of the submission. An answer that did not arrive whole is none: only its code may
-// say that nothing was made.
+// readSubmission returns what an exchange says of the submission. If the answer did not arrive completely, only its status code can
+// tell that no job was made.
 func readSubmission(ready cleared, request wire.SubmitRequest, got exchange) wire.SubmitResult {
 	result := wire.SubmitResult{Verdict: wire.SubmitAmbiguous, Observation: &wire.Observation{
 		Answer: wire.AnswerTransportFailure, Detail: got.transport, TableDigest: ready.table.Digest(),
@@ -67,7 +67,7 @@ func readSubmission(ready cleared, request wire.SubmitRequest, got exchange) wir
 }
 
 func (r *response) submission(ready cleared, request wire.SubmitRequest) wire.SubmitResult {
-	if r.Status == 0 { // its header passed the limit
+	if r.Status == 0 { // the headers exceeded the limit
 		return wire.SubmitResult{Verdict: wire.SubmitAmbiguous, Observation: &wire.Observation{
 			Answer: wire.AnswerMalformed, Detail: wire.MalformedTooLarge, TableDigest: ready.table.Digest(),
 		}}
@@ -77,7 +77,7 @@ func (r *response) submission(ready cleared, request wire.SubmitRequest) wire.Su
 		Withheld: wire.Withheld{Detail: reading.Detail}, Verdict: reading.Verdict, Job: reading.Job, Observation: &reading.Observation,
 	}
 	if !r.whole() {
-		result.Observation.Job = nil // the wait looks again
+		result.Observation.Job = nil // the wait asks again
 	}
 	return result
 }

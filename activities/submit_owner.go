@@ -14,11 +14,11 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// ownerBeat is how often a worker that follows an owner says that it is there.
+// ownerBeat is the interval of heartbeats while following an owner.
 const ownerBeat = 10 * time.Second
 
-// FindOwner says whose the workflow is that waits for a job, by asking the Temporal server. It is repeated until there is an
-// answer, or the workflow is known no more.
+// FindOwner finds out whose the workflow is that waits for a job. It asks the Temporal server, and is retried until there is an
+// answer or the server no longer knows the workflow.
 func (a *Activities) FindOwner(ctx context.Context, request wire.OwnerRequest) (wire.FoundOwner, error) {
 	info, err := locate(ctx, request)
 	switch {
@@ -32,8 +32,8 @@ func (a *Activities) FindOwner(ctx context.Context, request wire.OwnerRequest) (
 	}, nil
 }
 
-// AwaitOwner waits for the outcome of the workflow that owns a job, by asking the Temporal server. It is repeated until the
-// owner has ended, or is known no more.
+// AwaitOwner waits for the outcome of the workflow that owns a job. It asks the Temporal server, and is retried until the owner has
+// ended or the server no longer knows it.
 func (a *Activities) AwaitOwner(ctx context.Context, request wire.OwnerRequest) (wire.OwnerResult, error) {
 	info, err := locate(ctx, request)
 	switch {
@@ -64,14 +64,14 @@ func follow(ctx context.Context, info *workflow.WorkflowExecutionInfo) (wire.Own
 	}
 }
 
-// sameWait reports whether a run goes on with the wait of another one. A wait that a person has reopened is a new one.
+// sameWait reports whether next is a later run of the same wait. A wait that a person has reopened is another one.
 func sameWait(info, next *workflow.WorkflowExecutionInfo) bool {
 	first := info.GetFirstRunId()
 	return first != "" && next.GetFirstRunId() == first && next.GetExecution().GetRunId() != info.GetExecution().GetRunId()
 }
 
-// outcomeOf waits for the end of a run and of those that continue it. Where it is not known how they ended, the result says who it
-// was.
+// outcomeOf waits for the end of a run and of those that continue it. If it is not known how they ended, the result contains only
+// the owner.
 func outcomeOf(ctx context.Context, info *workflow.WorkflowExecutionInfo) (result wire.OwnerResult, known bool, err error) {
 	result.Owner = ownerOf(info)
 	var outcome wire.Outcome
@@ -93,8 +93,8 @@ func outcomeOf(ctx context.Context, info *workflow.WorkflowExecutionInfo) (resul
 	}
 }
 
-// locate is the latest run of the wait that is meant. Earlier runs of it may be forgotten by now, and where a person has
-// reopened the wait, the latest run of its id is another one's.
+// locate returns the latest run of the wait that is meant. It looks at the latest run of the workflow id first, because earlier
+// runs may have been deleted; if a person has reopened the wait, that run belongs to another one.
 func locate(ctx context.Context, request wire.OwnerRequest) (*workflow.WorkflowExecutionInfo, error) {
 	latest, err := describe(ctx, request.WorkflowID, "")
 	if err != nil || request.RunID == "" || latest.GetFirstRunId() == request.RunID {
@@ -103,7 +103,7 @@ func locate(ctx context.Context, request wire.OwnerRequest) (*workflow.WorkflowE
 	return describe(ctx, request.WorkflowID, request.RunID)
 }
 
-// describe is what the server knows of a run, or of the latest one of its workflow id.
+// describe returns what the server knows of a run; an empty runID means the latest of the workflow id.
 func describe(ctx context.Context, workflowID, runID string) (*workflow.WorkflowExecutionInfo, error) {
 	described, err := activity.GetClient(ctx).DescribeWorkflow(ctx, workflowID, runID)
 	if err != nil {
@@ -116,11 +116,12 @@ func ownerOf(info *workflow.WorkflowExecutionInfo) wire.Owner {
 	return wire.Owner{WorkflowID: info.GetExecution().GetWorkflowId(), RunID: info.GetExecution().GetRunId()}
 }
 
-// ownerAttempts is how often an owner that is not found is looked for: some minutes, for one that is only about to start.
+// ownerAttempts bounds how often an owner that is not found is looked for. This takes some minutes, in case the owner is just
+// starting.
 const ownerAttempts = 10
 
-// gone reports whether the server knows the owner no more: it was deleted, or has ended longer ago than a namespace remembers.
-// Nothing would ever end the looking for it.
+// gone reports whether the server no longer knows the owner: it was deleted, or has ended longer ago than the namespace's
+// retention. Without this the activity would be retried forever.
 func gone(err error, attempt int32) bool {
 	return attempt >= ownerAttempts && errors.As(err, new(*serviceerror.NotFound))
 }

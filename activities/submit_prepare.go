@@ -12,8 +12,8 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// PrepareSubmission is the first recorded step of a submission, and what Prepare is to a wait: what cannot be run is refused
-// before anything is sent, what can be known of the wait that follows included. The snapshot has a Submission.
+// PrepareSubmission is the first step of a submission: like Prepare for a wait, it refuses what cannot be run before anything is
+// sent, including what can be known of the wait that follows. The snapshot has a Submission.
 func (a *Activities) PrepareSubmission(ctx context.Context, request wire.PrepareRequest) (wire.Prepared, error) {
 	spec, prepared, err := a.readSubmitSpec(request.Spec, request.StartedAt)
 	if err != nil {
@@ -25,13 +25,13 @@ func (a *Activities) PrepareSubmission(ctx context.Context, request wire.Prepare
 	if prepared, err = a.complete(ctx, request, prepared, submittedBefore); err != nil {
 		return wire.Prepared{}, err
 	}
-	if spec.Predecessor != nil && prepared.ResetRunID == "" { // a reset asks people, whatever became of the predecessor since
+	if spec.Predecessor != nil && prepared.ResetRunID == "" { // a reset asks people anyway
 		prepared.Submission.Predecessor, err = replaced(ctx, activity.GetClient(ctx), spec)
 	}
 	return prepared, err
 }
 
-// CheckSubmitSpec is CheckSpec for a submission: what PrepareSubmission would say if it started at the given time.
+// CheckSubmitSpec is CheckSpec for a submission: it validates a spec as PrepareSubmission would at the given time.
 func (a *Activities) CheckSubmitSpec(ctx context.Context, data []byte, startedAt time.Time) (wire.SubmitSpec, error) {
 	spec, prepared, err := a.readSubmitSpec(data, startedAt)
 	if err != nil {
@@ -54,7 +54,7 @@ func (a *Activities) readSubmitSpec(data []byte, startedAt time.Time) (wire.Subm
 	return spec, prepared, nil
 }
 
-// submission is the snapshot as far as the spec, the table and the policy decide it.
+// submission returns the snapshot as far as the spec, the table and the policy determine it.
 func (a *Activities) submission(spec wire.SubmitSpec, startedAt time.Time) (wire.Prepared, error) {
 	table, err := a.table(spec.Provider)
 	if err != nil {
@@ -85,7 +85,7 @@ func submissionFacts(table *statetables.Table, spec wire.SubmitSpec) (wire.Submi
 	}, err
 }
 
-// submittedBefore refuses to submit a second time what a submission_id stands for.
+// submittedBefore is the error of a submission_id that was submitted before.
 func submittedBefore(latest string) error {
 	return fmt.Errorf("submission_id: it was submitted before, by run %q, whose outcome is the answer; another submission takes another submission_id", latest)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// replaced is the predecessor of a spec with how it ended, by asking the Temporal server, never the provider. One that may not be
-// replaced is an invalid spec.
+// replaced returns the predecessor of a spec with its end, as the Temporal server knows it; the provider is not asked. A
+// predecessor that may not be replaced makes the spec invalid.
 func replaced(ctx context.Context, c client.Client, spec wire.SubmitSpec) (*wire.Replaced, error) {
 	id := wire.SubmitWorkflowID(spec.Provider, spec.Account, spec.Predecessor.SubmissionID)
 	described, err := c.DescribeWorkflow(ctx, id, "")
@@ -43,8 +43,8 @@ func replaced(ctx context.Context, c client.Client, spec wire.SubmitSpec) (*wire
 	}, nil
 }
 
-// endedWithOutcome says why a submission that is in that state is not replaced. One without an outcome has left open whether there
-// is a job: its own history knows more than whoever would submit it again.
+// endedWithOutcome returns an error if a submission in this state may not be replaced. One that ended without an outcome has left
+// open whether there is a job, and its own history can tell more than a new submission could.
 func endedWithOutcome(workflowID string, status enumspb.WorkflowExecutionStatus) error {
 	switch status { //nolint:exhaustive // the others were ended from outside
 	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:

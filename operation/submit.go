@@ -9,8 +9,7 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// SendSubmit sends one request to submit. The shell adds the body, which is the spec's. It must start before StartBy, or not
-// at all.
+// SendSubmit sends one submit request. The shell adds the body from the spec. The request must start before StartBy, or not at all.
 type SendSubmit struct {
 	Request wire.SubmitRequest
 	StartBy time.Time
@@ -19,7 +18,7 @@ type SendSubmit struct {
 
 func (SendSubmit) command() {}
 
-// openSubmission begins a submission where the snapshot is one.
+// openSubmission begins the first generation if the snapshot is that of a submission.
 func (o *Operation) openSubmission() {
 	if o.rec.Prepared.Submission == nil {
 		return
@@ -29,13 +28,13 @@ func (o *Operation) openSubmission() {
 	o.rec.Phase = wire.PhaseSubmitting
 }
 
-// nextGeneration begins one more submission of the same thing: nothing of it was sent.
+// nextGeneration begins another generation of the submission, of which nothing has been sent yet.
 func (o *Operation) nextGeneration() {
 	before := o.rec.Submission
 	facts := o.rec.Prepared.Submission
 	o.rec.Submission = &wire.SubmissionRecord{Generation: before.Generation + 1, Before: before.Before}
 	if o.wasReset() {
-		o.keyUsed(o.rec.OpenedAt) // by the run that was reset, for all that is known
+		o.keyUsed(o.rec.OpenedAt) // the run that was reset may have used it
 	}
 	if facts.Idempotency.Repeatable() {
 		spec := o.rec.Prepared.Spec
@@ -44,9 +43,9 @@ func (o *Operation) nextGeneration() {
 	}
 }
 
-// submissionKey is the idempotency key of one generation of a submission: a UUID (RFC 9562, version 8) made of the SHA-256 of
-// the workflow id and the generation, so that it is the same in every run. Where the provider takes fewer than 36 characters
-// it is as many of its hex digits.
+// submissionKey returns the idempotency key of one generation of a submission: a UUID (RFC 9562, version 8) from the SHA-256 of the
+// workflow id and the generation, so that it is the same in every run. If the provider accepts fewer than 36 characters, it is as
+// many of the UUID's hex digits.
 func submissionKey(workflowID string, generation, most int) string {
 	sum := sha256.Sum256([]byte("jobwait submission\x00" + workflowID + "\x00" + strconv.Itoa(generation)))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
@@ -59,7 +58,7 @@ func submissionKey(workflowID string, generation, most int) string {
 
 func (o *Operation) submits() bool { return o.rec.Submission != nil }
 
-// activePhase is the phase of an operation that neither asks nor has ended.
+// activePhase returns the phase of an operation that neither asks people nor has ended.
 func (o *Operation) activePhase() wire.Phase {
 	switch {
 	case !o.submits():
@@ -71,8 +70,8 @@ func (o *Operation) activePhase() wire.Phase {
 	}
 }
 
-// sendSubmit reserves the request before it can leave, and notes its key: a crash costs a reservation, and whoever looks
-// afterwards knows under which key there may be a job.
+// sendSubmit reserves the request before it can be sent and records its key. So a crash costs only a reservation, and the audit
+// tells under which key there may be a job.
 func (o *Operation) sendSubmit(now, deadline time.Time) Command {
 	summary := o.pollSummary(o.rec.Poll.Source)
 	o.rec.Counters.StatusRequestsUsed++
@@ -100,7 +99,7 @@ func (o *Operation) generationText() string {
 	return text
 }
 
-// SubmitAnswered takes in what came of the request to submit that is in flight.
+// SubmitAnswered handles the result of the submit request in flight.
 func (o *Operation) SubmitAnswered(now time.Time, result wire.SubmitResult) {
 	o.inFlight = nothing
 	if result.NotSent != "" {
@@ -113,7 +112,7 @@ func (o *Operation) SubmitAnswered(now time.Time, result wire.SubmitResult) {
 	o.submitObserved(now, result)
 }
 
-// LostSubmission is what is known of a request whose activity has given no readable answer: it may have been sent.
+// LostSubmission returns the result of a request whose activity gave no readable answer: it may have been sent.
 func LostSubmission() wire.SubmitResult {
 	return wire.SubmitResult{
 		Verdict:     wire.SubmitAmbiguous,
@@ -145,8 +144,8 @@ func (o *Operation) submitObserved(now time.Time, result wire.SubmitResult) {
 	}
 }
 
-// judgeSubmission decides what one answer leaves open: going on where nothing was made, or where the same key makes nothing
-// twice; a person, where there may be a job that nobody knows.
+// judgeSubmission decides how a submission continues after an answer: by itself if no job was made, or if a repetition with the
+// same key cannot make a second one; by a person's decision if there may be a job that nobody knows.
 func (o *Operation) judgeSubmission(result wire.SubmitResult) verdict {
 	s, seen := o.rec.Submission, *result.Observation
 	switch result.Verdict {
@@ -169,13 +168,13 @@ func (o *Operation) judgeSubmission(result wire.SubmitResult) verdict {
 		return verdict{}
 	case wire.SubmitAmbiguous:
 		return o.judgeAmbiguous(joinWords(result.Detail, answerKey(seen)))
-	default: // a word from another version of the worker says nothing for certain
+	default: // a verdict of another version: there may be a job
 		s.MaybeSent = true
 		return stopFor(wire.ReasonSubmissionAmbiguous, "unknown verdict "+strconv.Quote(string(result.Verdict)))
 	}
 }
 
-// judgeRefused believes that there is no job only where none can have been made before.
+// judgeRefused concludes that there is no job only if no earlier request can have made one.
 func (o *Operation) judgeRefused(result wire.SubmitResult) verdict {
 	detail := joinWords(result.Detail, answerKey(*result.Observation))
 	switch {
@@ -188,7 +187,7 @@ func (o *Operation) judgeRefused(result wire.SubmitResult) verdict {
 	}
 }
 
-// judgeAmbiguous lets a submission be repeated with its key where the provider documents one, and never without.
+// judgeAmbiguous repeats a submission only if the provider documents an idempotency key, and within the failure budget.
 func (o *Operation) judgeAmbiguous(detail string) verdict {
 	o.rec.Submission.MaybeSent = true
 	o.rec.Counters.TransportFailuresUsed++
@@ -202,14 +201,15 @@ func (o *Operation) judgeAmbiguous(detail string) verdict {
 	}
 }
 
-// whileSubmitting gives every stop behind which there may be a job the one reason that says so. Those that ask how to send it
-// again keep their own as long as it may be sent again.
+// whileSubmitting replaces the reason of a stop by submission_ambiguous if there may be a job, and keeps the original in the
+// detail. A reset keeps its reason, and so do reasons that ask how to send the same request again, as long as its key may still be
+// used.
 func (o *Operation) whileSubmitting(now time.Time, reason wire.Reason, detail string) (wire.Reason, string) {
 	if !o.rec.Submission.MaybeSent || o.rec.Submission.Job != nil {
 		return reason, detail
 	}
 	spent := o.keySpent(now)
-	switch reason { //nolint:exhaustive // the others say nothing of a job
+	switch reason { //nolint:exhaustive // the others do not tell whether there is a job
 	case wire.ReasonHistoryReset:
 		return reason, detail
 	case wire.ReasonSubmissionAmbiguous:
@@ -227,7 +227,7 @@ func (o *Operation) whileSubmitting(now time.Time, reason wire.Reason, detail st
 	return wire.ReasonSubmissionAmbiguous, detail
 }
 
-// accepted takes in the job. One that is finished already is not waited for.
+// accepted records the job, and waits for it unless it is already finished.
 func (o *Operation) accepted(now time.Time, result wire.SubmitResult) {
 	s := o.rec.Submission
 	s.Job, s.SubmittedAt = result.Job, result.Observation.SentAt
@@ -247,11 +247,11 @@ func (o *Operation) accepted(now time.Time, result wire.SubmitResult) {
 	case found.terminal():
 		o.jobEnded(now, found.reason, found.detail)
 	default:
-		o.wantAwait(now) // what needs more than one look is the wait's
+		o.wantAwait(now) // left to the wait, which can ask again
 	}
 }
 
-// SubmitOutcome is how a submission ended: the outcome of the operation, with what is known of the job.
+// SubmitOutcome returns the outcome of a submission: that of the operation, with what is known of the job.
 func (o *Operation) SubmitOutcome(closed wire.Outcome) wire.SubmitOutcome {
 	s, facts := o.rec.Submission, o.rec.Prepared.Submission
 	outcome := wire.SubmitOutcome{
@@ -277,7 +277,7 @@ func (o *Operation) SubmitOutcome(closed wire.Outcome) wire.SubmitOutcome {
 	return outcome
 }
 
-// NeverSubmitted is the outcome of a submission that was told to stop before it was prepared. It has no audit.
+// NeverSubmitted returns the outcome of a submission that was told to stop before it was prepared. It has no audit.
 func NeverSubmitted(spec wire.SubmitSpec, openedAt, now time.Time) wire.SubmitOutcome {
 	return wire.SubmitOutcome{
 		Status: wire.StatusUnresolved, Reason: wire.ReasonWaitCancelled,
@@ -286,7 +286,7 @@ func NeverSubmitted(spec wire.SubmitSpec, openedAt, now time.Time) wire.SubmitOu
 	}
 }
 
-// submissionView is what queries and messages tell of a submission; nil for a wait.
+// submissionView returns what queries and messages show of a submission; nil for a wait.
 func (o *Operation) submissionView() *wire.SubmissionView {
 	if !o.submits() {
 		return nil

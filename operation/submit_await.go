@@ -8,21 +8,22 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// AwaitSubmitted has the job waited for by the workflow that owns it. The shell reports back with AwaitEnded.
+// AwaitSubmitted starts the workflow that waits for the job, or follows the one that owns it. The shell reports back with
+// AwaitEnded.
 type AwaitSubmitted struct {
 	Spec wire.Spec
 }
 
 func (AwaitSubmitted) command() {}
 
-// Following reports whether the job's wait was started, or is followed, and has not ended.
+// Following reports whether the job's wait was started or is being followed, and has not ended.
 func (o *Operation) Following() bool {
 	return o.submits() && o.rec.Submission.Await == wire.AwaitRunning
 }
 
-// wantAwait goes on with the wait for the job. A job that is known and cannot be asked for by what the answer says, and an
-// answer that came after the wait's deadline, leave no wait that could be run: whether and how it is waited for is a person's
-// to say. Nothing is sent again, for there is a job.
+// wantAwait continues with the wait for the job. If the answer does not tell how to ask for the job's status, or came after the
+// wait's deadline, no wait can be run, and a person decides whether and how to wait. Nothing is submitted again, because there is a
+// job.
 func (o *Operation) wantAwait(now time.Time) {
 	job := o.rec.Submission.Job
 	if job.Unusable != "" {
@@ -38,7 +39,7 @@ func (o *Operation) wantAwait(now time.Time) {
 	o.rec.Phase = wire.PhaseAwaiting
 }
 
-// jobEnded ends as the job did, or asks whether to submit it again.
+// jobEnded ends the submission as the job ended, or asks whether to submit it again.
 func (o *Operation) jobEnded(now time.Time, reason wire.Reason, detail string) {
 	own := o.rec.Submission.Owner == nil && !o.stopping
 	failed := reason == wire.ReasonProviderFailure || reason == wire.ReasonProviderExpired
@@ -49,7 +50,7 @@ func (o *Operation) jobEnded(now time.Time, reason wire.Reason, detail string) {
 	o.decided(now, closeStatus(reason), reason, detail)
 }
 
-// startAwait hands the job over to the workflow that owns it.
+// startAwait leaves the job to the workflow that waits for it.
 func (o *Operation) startAwait(now time.Time) Command {
 	o.rec.Submission.Await = wire.AwaitRunning
 	spec := o.waitSpec(now)
@@ -57,7 +58,7 @@ func (o *Operation) startAwait(now time.Time) Command {
 	return AwaitSubmitted{Spec: spec}
 }
 
-// waitIsOver is the deadline of the job's wait that has passed before it began; empty: none has.
+// waitIsOver returns the reason of a deadline of the job's wait that passed before the wait began; empty if none has.
 func (o *Operation) waitIsOver(now time.Time) wire.Reason {
 	switch deadline, business := o.waitDeadlines(now); {
 	case business != nil && !business.After(now) && business.Before(deadline):
@@ -69,7 +70,7 @@ func (o *Operation) waitIsOver(now time.Time) wire.Reason {
 	}
 }
 
-// waitSpec is the spec of the wait for the submitted job.
+// waitSpec returns the spec of the wait for the submitted job.
 func (o *Operation) waitSpec(now time.Time) wire.Spec {
 	s, facts, spec := o.rec.Submission, o.rec.Prepared.Submission, o.rec.Prepared.Spec
 	deadline, business := o.waitDeadlines(now)
@@ -84,8 +85,9 @@ func (o *Operation) waitSpec(now time.Time) wire.Spec {
 	}
 }
 
-// waitDeadlines are the spec's. A job that a person attached, or had submitted again or for longer, is waited for as long from
-// then on as the first would have been; a business deadline that was over by then was seen by who decided.
+// waitDeadlines returns the deadlines of the job's wait. These are the spec's until a person attaches a job, resubmits, or grants
+// more time. From then on the wait may last as long again as the first would have, and a business deadline that has passed no
+// longer applies: whoever decided has seen it.
 func (o *Operation) waitDeadlines(now time.Time) (time.Time, *time.Time) {
 	wait, decidedAt := o.rec.Prepared.Submission.Wait, o.rec.Submission.DecidedAt
 	deadline, business := wait.DeadlineAt, wait.BusinessDeadlineAt
@@ -99,7 +101,8 @@ func (o *Operation) waitDeadlines(now time.Time) (time.Time, *time.Time) {
 	return deadline, business
 }
 
-// waitExpiry is the spec's. It is about the first job: one that was submitted in its place has as long from that decision on.
+// waitExpiry returns when the provider expires the job. The spec's time is about the first job; one that was submitted in its place
+// has as long from that decision on.
 func (o *Operation) waitExpiry() *time.Time {
 	s, expires := o.rec.Submission, o.rec.Prepared.Submission.Wait.ProviderExpiresAt
 	if expires == nil || s.Generation == 1 {
@@ -108,31 +111,32 @@ func (o *Operation) waitExpiry() *time.Time {
 	return new(later(*expires, ceilMillisecond(s.DecidedAt.Add(expires.Sub(o.rec.OpenedAt))).UTC()))
 }
 
-// prolong has the wait last from a grant on, where that gave the submission more time: it would be over before it began.
+// prolong makes the job's wait last from a grant on, if that gave the submission more time. Otherwise the wait could be over before
+// it begins.
 func (o *Operation) prolong(now time.Time, d wire.Decision) {
 	if o.submits() && grants(d.Kind) && (d.Seconds > 0 || d.PastBusinessDeadline) {
 		o.rec.Submission.DecidedAt = now.UTC()
 	}
 }
 
-// waitWorkflowID is the workflow id of the wait for the submitted job.
+// waitWorkflowID returns the workflow id of the wait for the submitted job.
 func (o *Operation) waitWorkflowID() string {
 	spec := o.rec.Prepared.Spec
 	return wire.WorkflowID(spec.Provider, spec.Account, o.rec.Submission.Job.ProviderJobID)
 }
 
-// KnowsItsWait reports whether the submission tells its own wait from another's.
+// KnowsItsWait reports whether the submission can tell its own wait from another's.
 func (o *Operation) KnowsItsWait() bool { return o.rec.Prepared.Submission.KnowsItsWait }
 
-// AwaitStarted takes in under which run the wait was started.
+// AwaitStarted records the run of the wait that was started.
 func (o *Operation) AwaitStarted(runID string) {
 	if o.KnowsItsWait() {
 		o.rec.Submission.WaitRunID = runID
 	}
 }
 
-// OwnerFound takes in who waits for the job already. A wait that a run of this submission started, which was reset since, is its
-// own; another's is followed, and its outcome taken.
+// OwnerFound records who waits for the job already. A wait that another run of this submission started, before a reset, is its own;
+// another's is followed for its outcome.
 func (o *Operation) OwnerFound(found wire.FoundOwner) {
 	s, spec := o.rec.Submission, o.rec.Prepared.Spec
 	if found.ParentWorkflowID == wire.SubmitWorkflowID(spec.Provider, spec.Account, spec.OperationID) {
@@ -142,25 +146,25 @@ func (o *Operation) OwnerFound(found wire.FoundOwner) {
 	s.Owner = &found.Owner
 }
 
-// Followed names the wait whose outcome is waited for.
+// Followed returns which wait is followed for its outcome.
 func (o *Operation) Followed() wire.OwnerRequest {
 	return wire.OwnerRequest{WorkflowID: o.waitWorkflowID(), RunID: o.rec.Submission.WaitRunID}
 }
 
-// OwnWait reports whether the wait that is followed is known to be the submission's own.
+// OwnWait reports whether the followed wait is known to be the submission's own.
 func (o *Operation) OwnWait() bool { return o.rec.Submission.WaitRunID != "" }
 
-// AwaitResult is how the wait for a submitted job ended.
+// AwaitResult is the end of the wait for a submitted job.
 type AwaitResult struct {
-	// Owner is who was followed, where that was found out. It counts only where it is another than the submission.
+	// Owner is the owner that was followed, if it was looked up. It is used only if the job belongs to another operation.
 	Owner *wire.Owner
-	// Outcome is null where there is none.
+	// Outcome is nil if the wait ended without one.
 	Outcome *wire.Outcome
-	// Invalid is why the wait could not be run, Lost why it ended without an outcome.
+	// Invalid is why the wait could not be run; Lost is why it ended without an outcome.
 	Invalid, Lost string
 }
 
-// AwaitEnded takes in how the wait for the submitted job ended.
+// AwaitEnded handles the end of the wait for the submitted job.
 func (o *Operation) AwaitEnded(now time.Time, result AwaitResult) {
 	s := o.rec.Submission
 	s.Await, s.Wait = wire.AwaitEnded, result.Outcome
@@ -168,7 +172,7 @@ func (o *Operation) AwaitEnded(now time.Time, result AwaitResult) {
 		s.Owner = result.Owner
 	}
 	switch {
-	case result.Invalid != "" && s.Owner != nil: // that never waited, so the job has no owner
+	case result.Invalid != "" && s.Owner != nil: // the owner never waited, so the job has none
 		o.note(wire.Entry{At: now, Event: wire.EventAwaitEnded, Detail: notRun(result.Invalid)})
 		s.Owner, s.Await = nil, ""
 		o.wantAwait(now)
@@ -183,7 +187,7 @@ func (o *Operation) AwaitEnded(now time.Time, result AwaitResult) {
 	}
 }
 
-// awaitNotRun asks for another job where a person named this one, and stops where the provider did.
+// awaitNotRun asks for another job if a person named this one, and stops if the provider did.
 func (o *Operation) awaitNotRun(now time.Time, why string) {
 	s, detail := o.rec.Submission, notRun(why)
 	o.note(wire.Entry{At: now, Event: wire.EventAwaitEnded, Detail: detail})
@@ -207,7 +211,7 @@ func (o *Operation) awaitDecided(now time.Time, outcome wire.Outcome) {
 	o.note(wire.Entry{
 		At: now, Event: wire.EventAwaitEnded, Reason: closedReason(outcome), Detail: outcome.ProviderJobID,
 	})
-	switch outcome.Reason { //nolint:exhaustive // every other reason, and none, ends as the wait did
+	switch outcome.Reason { //nolint:exhaustive // for every other reason, or none, it ends as the wait did
 	case wire.ReasonProviderFailure, wire.ReasonProviderExpired:
 		o.jobEnded(now, outcome.Reason, outcome.Detail)
 	default:
@@ -215,7 +219,7 @@ func (o *Operation) awaitDecided(now time.Time, outcome wire.Outcome) {
 	}
 }
 
-// merged are the params of both, the later ones over the earlier; nil where there are none.
+// merged returns the params of both; those of over win. It is nil if there are none.
 func merged(params, over map[string]string) map[string]string {
 	if len(params)+len(over) == 0 {
 		return nil

@@ -11,13 +11,13 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// attachedWord is the detail of a job that a person named.
+// attachedWord is the detail of the audit entry for a job that a person named.
 const attachedWord = "attached"
 
-// maxGenerations is how often people may have one submission sent anew.
+// maxGenerations bounds the generations of a submission.
 const maxGenerations = 20
 
-// attach goes on with the job that a person found at the provider.
+// attach continues with the job that a person found at the provider.
 func (o *Operation) attach(now time.Time, d wire.Decision) {
 	s := o.rec.Submission
 	s.Job = attachedJob(d, s.Named)
@@ -27,8 +27,8 @@ func (o *Operation) attach(now time.Time, d wire.Decision) {
 	o.goOn()
 }
 
-// attachedJob is the job that a person names. Of one that the provider named as well, what its answer said is kept where the
-// person says nothing else.
+// attachedJob returns the job that a person names. If the provider's answer named it too, what the answer says is kept unless the
+// person says otherwise.
 func attachedJob(d wire.Decision, named *wire.SubmittedJob) *wire.SubmittedJob {
 	job := &wire.SubmittedJob{ProviderJobID: d.ProviderJobID, StatusURL: d.StatusURL, Params: d.Params}
 	if named != nil && named.ProviderJobID == d.ProviderJobID {
@@ -37,7 +37,7 @@ func attachedJob(d wire.Decision, named *wire.SubmittedJob) *wire.SubmittedJob {
 	return job
 }
 
-// resubmit sends it once more as a new generation with a new key, and makes room for that one request.
+// resubmit submits again, as a new generation with a new key, and raises the limits as far as that one request needs.
 func (o *Operation) resubmit(now time.Time, d wire.Decision) {
 	o.rec.Submission.Before = append(o.rec.Submission.Before, o.replaced(d))
 	o.nextGeneration()
@@ -55,7 +55,7 @@ func (o *Operation) resubmit(now time.Time, d wire.Decision) {
 	o.pollAgain(now)
 }
 
-// replaced is the generation that a person has just replaced.
+// replaced returns the generation that a person has just replaced.
 func (o *Operation) replaced(d wire.Decision) wire.EarlierSubmission {
 	s, open := o.rec.Submission, o.rec.Escalation
 	earlier := wire.EarlierSubmission{
@@ -67,8 +67,8 @@ func (o *Operation) replaced(d wire.Decision) wire.EarlierSubmission {
 	return earlier
 }
 
-// badJobID names what is wrong with a job's id. One that makes a workflow id which the server refuses must not get as far as
-// the child: the server would refuse the workflow task that starts it, for ever.
+// badJobID says what is wrong with a job's id; empty if nothing is. An id that makes the workflow id too long must not reach the
+// child: the server would reject the workflow task that starts it, forever.
 func (o *Operation) badJobID(id string) string {
 	if why := badID(namedID{"provider_job_id", id}); why != "" {
 		return why
@@ -80,7 +80,8 @@ func (o *Operation) badJobID(id string) string {
 	return ""
 }
 
-// badAttachment names what is wrong with the job that a person names. What only the table knows, the wait says.
+// badAttachment says what is wrong with the job that a person names; empty if nothing is. The wait checks what only the table
+// knows.
 func (o *Operation) badAttachment(d wire.Decision) string {
 	if d.Kind != wire.DecisionAttach {
 		return ""
@@ -104,14 +105,15 @@ func (o *Operation) badAttachment(d wire.Decision) string {
 	}
 }
 
-// The bounds of what a person says of a job in params.
+// The bounds of params in a decision.
 const (
 	maxAttachedParams = 20
 	maxParamName      = 64   // characters
 	maxParam          = 1024 // characters
 )
 
-// badParams names the first bound that params break. Which of them there are, and how they look, is the table's to say.
+// badParams says which bound the params break first; empty if none. The table decides which params there are and what they look
+// like.
 func badParams(params map[string]string) string {
 	if len(params) > maxAttachedParams {
 		return fmt.Sprintf("params has %d entries, at most %d are allowed", len(params), maxAttachedParams)

@@ -16,7 +16,7 @@ const (
 	DefaultSubmitTimeoutSeconds = 30
 )
 
-// CheckSubmission validates what a submission's spec says of itself. The error is a *SpecError.
+// CheckSubmission validates what can be checked in a submission's spec without a table. The error is a *SpecError.
 func CheckSubmission(spec wire.SubmitSpec, startedAt time.Time) error {
 	if err := checkPredecessor(spec); err != nil {
 		return err
@@ -65,8 +65,8 @@ func checkSubmitTimes(spec wire.SubmitSpec, startedAt time.Time) error {
 	}
 }
 
-// exampleWait is the spec of the wait for some job that the submission would lead to: what can be wrong with it shows before
-// anything is sent.
+// exampleWait returns the spec of the wait that the submission would lead to, for an example job, so that its faults are found
+// before anything is sent.
 func exampleWait(spec wire.SubmitSpec) wire.Spec {
 	return wire.Spec{
 		OperationID: spec.SubmissionID, Provider: spec.Provider, Account: spec.Account, ProviderJobID: "job",
@@ -93,7 +93,7 @@ func PrepareSubmission(spec wire.SubmitSpec, startedAt time.Time, known Knowledg
 	return submissionSnapshot(spec, wait, facts), nil
 }
 
-// inWait says that a spec's problem is one of the wait that follows a submission.
+// inWait says in the error of a spec that the fault is in the wait that follows the submission.
 func inWait(err error) error {
 	if of, ok := errors.AsType[*SpecError](err); ok {
 		return specError("wait: %s", of.Problem)
@@ -101,7 +101,7 @@ func inWait(err error) error {
 	return err
 }
 
-// submissionSnapshot is the wait's snapshot with the budgets and the pace of the submission in place of its own.
+// submissionSnapshot returns the wait's snapshot with the budgets and the pace of the submission instead.
 func submissionSnapshot(spec wire.SubmitSpec, wait wire.Prepared, facts wire.SubmissionFacts) wire.Prepared {
 	most := spec.MaxSubmitRequests
 	if most == 0 {

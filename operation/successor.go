@@ -33,8 +33,8 @@ func checkPredecessor(spec wire.SubmitSpec) error {
 	}
 }
 
-// CheckReplaceable says why an operation that ended so is not submitted again as another one; nil: it may be, on a person's word.
-// Where it ended unresolved there may be a job, and then there will be two. The error is a *SpecError.
+// CheckReplaceable returns a *SpecError if an operation with this outcome may not be submitted again as a new one. It is nil if a
+// person may decide that. If the outcome is unresolved there may be a job already, and the new operation may make a second one.
 func CheckReplaceable(ended wire.SubmitOutcome) error {
 	switch ended.Status {
 	case wire.StatusFailed, wire.StatusCancelled, wire.StatusExpired, wire.StatusUnresolved, wire.StatusRefused:
@@ -60,7 +60,7 @@ func AgainText(workflowID string) string {
 	return "jobwait resubmit " + workflowID + " --comment WHY, as a new operation"
 }
 
-// unasked is the predecessor of a spec before the server was asked how it ended.
+// unasked returns the predecessor of a spec before the server was asked how it ended.
 func unasked(p *wire.Predecessor) *wire.Replaced {
 	if p == nil {
 		return nil
@@ -68,12 +68,13 @@ func unasked(p *wire.Predecessor) *wire.Replaced {
 	return &wire.Replaced{Predecessor: *p}
 }
 
-// ReplacedText is a predecessor in words: "report-2026-11 (failed: provider_failure; job exp_71c), decided by ana: disk was full".
+// ReplacedText returns a predecessor in words: "report-2026-11 (failed: provider_failure; job exp_71c), decided by ana: disk was
+// full".
 func ReplacedText(r wire.Replaced) string {
 	return r.SubmissionID + inParentheses(replacedEnd(r)) + ", decided by " + r.DecidedBy + ": " + oneLine(r.Comment)
 }
 
-// replacedEnd is how a predecessor ended, in words; empty where that is not known.
+// replacedEnd returns how a predecessor ended, in words; empty if that is not known.
 func replacedEnd(r wire.Replaced) string {
 	if r.Status == "" {
 		return ""

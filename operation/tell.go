@@ -9,7 +9,7 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// tell queues a notification; it is delivered beside the wait and never holds it up.
+// tell queues a notification. It is delivered beside the wait and never delays it.
 func (o *Operation) tell(now time.Time, kind wire.NotificationKind) {
 	o.queue(kind, o.Briefing(now))
 }
@@ -25,8 +25,8 @@ func (o *Operation) queue(kind wire.NotificationKind, briefing wire.Briefing) {
 	}
 }
 
-// toldAbout is the escalation that a message is about. The operation id alone, as older waits have it where there is none,
-// would give a wait that is reopened the keys of the one before.
+// toldAbout returns the id of the escalation that a message is about. Without one it is the id of the wait; older waits use the
+// operation id alone, which a wait that is reopened has in common with the one before.
 func (o *Operation) toldAbout(briefing wire.Briefing) string {
 	open := asked(briefing)
 	switch {
@@ -41,7 +41,7 @@ func (o *Operation) toldAbout(briefing wire.Briefing) string {
 	}
 }
 
-// tellDecided tells those who were asked that somebody has answered, and what holds from now on.
+// tellDecided notifies those who were asked that somebody has answered, and what holds from now on.
 func (o *Operation) tellDecided(now time.Time, d wire.Decision, answered *wire.Escalation) {
 	if !o.rec.Prepared.TellDecisions {
 		return
@@ -54,7 +54,7 @@ func (o *Operation) tellDecided(now time.Time, d wire.Decision, answered *wire.E
 	o.queue(wire.NotifyDecided, briefing)
 }
 
-// endUntold reports whether people who were asked, or who decided, do not know yet how it ended.
+// endUntold reports whether people who were asked, or who decided, have not been told yet how it ended.
 func (o *Operation) endUntold() bool {
 	involved := o.rec.Escalations > 0 || o.rec.Proposals > 0 || o.rec.DecidedBy != ""
 	return o.rec.Prepared.TellDecisions && involved && !o.rec.EndTold
@@ -87,15 +87,15 @@ func (o *Operation) noteNotice(now time.Time, notification wire.Notification, de
 	o.lastNotice = &wire.NoticeView{Kind: notification.Kind, At: now.UTC(), Detail: detail}
 }
 
-// How long the end of a wait holds for messages about questions that are answered by then: they are under way already, and the
-// server turns down an end that crosses with their delivery. Older waits hold for lastWordsTime after their end. Those of today
-// hold for freshTime after the message was sent on its way, so that a channel that does not take it delays no outcome.
+// How long the end of a wait is held for messages about questions that are already answered: they are being delivered, and the
+// server rejects an end that crosses with their delivery. Older waits hold for lastWordsTime after their end. Newer ones hold for
+// freshTime after the message was queued, so that a channel that does not accept it delays no outcome.
 const (
 	lastWordsTime = 15 * time.Second
 	freshTime     = 2 * time.Second
 )
 
-// lastWords reports whether the end still waits for a message, and until when; the zero time: until it is delivered.
+// lastWords reports whether the end still waits for a message, and until when; the zero time means until it is delivered.
 func (o *Operation) lastWords(now time.Time) (time.Time, bool) {
 	if len(o.rec.Notifications) == 0 {
 		return time.Time{}, false
@@ -110,15 +110,15 @@ func (o *Operation) lastWords(now time.Time) (time.Time, bool) {
 	return until, now.Before(until)
 }
 
-// lastWord reports whether a notification is the word on how the wait ended.
+// lastWord reports whether a notification is the one that says how the wait ended.
 func (o *Operation) lastWord(n wire.Notification) bool {
 	if o.rec.Prepared.TellDecisions {
-		return n.Briefing.Outcome != nil // a workflow of its own has it in a moment
+		return n.Briefing.Outcome != nil // another workflow takes it over at once
 	}
 	return n.Kind == wire.NotifyClosed
 }
 
-// giveUpTelling notes the messages that are still under way at the end, so that the audit does not keep quiet about them.
+// giveUpTelling records in the audit the messages that are still being delivered at the end.
 func (o *Operation) giveUpTelling(now time.Time) {
 	if !o.rec.Prepared.TellDecisions {
 		return
@@ -138,7 +138,7 @@ func (o *Operation) Notice() *wire.NoticeView {
 	return o.lastNotice
 }
 
-// The words of an audit entry on a notification. They are bounded: a worker may have many channels.
+// The words of audit entries about notifications. They are bounded, because a worker may have many channels.
 const (
 	noticeFailed     = "not delivered"
 	noticeDelivered  = "delivered: "
@@ -180,7 +180,7 @@ func NoticeDetail(result wire.NotifyResult, failed bool) string {
 	return bounded(oneLine(strings.Join(parts, "; ")), maxNoticeDetail)
 }
 
-// NoticeText says in words what came of a notification.
+// NoticeText returns the result of a notification in words.
 func NoticeText(kind wire.NotificationKind, detail string) string {
 	about := " (" + string(kind) + ")"
 	if channels, ok := strings.CutPrefix(detail, noticeDelivered); ok {

@@ -16,20 +16,20 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// ErrNoSubmit reports that a table does not say how to submit.
+// ErrNoSubmit reports that a table does not describe how to submit.
 var ErrNoSubmit = errors.New("the table has no submit.request, so nothing can be submitted with it")
 
-// submitCall is the request that submits, and how its answer is read.
+// submitCall is the request that submits, and how to read its answer.
 type submitCall struct {
 	call
 	idempotency wire.Idempotency
 	keyName     string
-	keyLength   int // 0: any
-	keySeconds  int // 0: no end is documented
+	keyLength   int // 0: not documented
+	keySeconds  int // 0: not documented
 	form        bool
 
 	accepted, refused, later, exists []int
-	// done are those of the accepted after which there is nothing to wait for.
+	// done are those of accepted after which there is nothing to wait for.
 	done []int
 
 	jobID       *expression
@@ -38,7 +38,8 @@ type submitCall struct {
 	readsStatus bool
 }
 
-// Submission returns what the table documents of submitting; ok is false where it does not say how.
+// Submission returns the kind of idempotency that the table documents and the greatest length of a key, 0 if that is not
+// documented. ok is false if the table does not describe how to submit.
 func (t *Table) Submission() (idempotency wire.Idempotency, keyLength int, ok bool) {
 	if t.submit == nil {
 		return "", 0, false
@@ -46,8 +47,8 @@ func (t *Table) Submission() (idempotency wire.Idempotency, keyLength int, ok bo
 	return t.submit.idempotency, t.submit.keyLength, true
 }
 
-// KeyPlace returns where the table puts the idempotency key, its kind and name; empty where a key goes nowhere. The same key in
-// another place is none to the provider.
+// KeyPlace returns where the table puts the idempotency key: its kind and name; empty if the provider knows no keys. The provider
+// does not recognise a key in another place.
 func (t *Table) KeyPlace() string {
 	if t.submit == nil || !t.submit.idempotency.Repeatable() {
 		return ""
@@ -55,7 +56,8 @@ func (t *Table) KeyPlace() string {
 	return string(t.submit.idempotency) + " " + t.submit.keyName
 }
 
-// KeySeconds returns how long the provider knows an idempotency key, from the first request that had it; 0 where no end is documented.
+// KeySeconds returns how long the provider remembers an idempotency key, from the first request with it; 0 if the table documents
+// no end.
 func (t *Table) KeySeconds() int {
 	if t.submit == nil {
 		return 0
@@ -63,7 +65,7 @@ func (t *Table) KeySeconds() int {
 	return t.submit.keySeconds
 }
 
-// ParamsOfAnswer returns the params that the answer to a submission has, so that its spec leaves them out.
+// ParamsOfAnswer returns the params that are read from the answer to a submission, sorted. Its spec must leave them out.
 func (t *Table) ParamsOfAnswer() []string {
 	if t.submit == nil {
 		return nil
@@ -71,7 +73,7 @@ func (t *Table) ParamsOfAnswer() []string {
 	return slices.Sorted(maps.Keys(t.submit.params))
 }
 
-// CheckSubmission says what the table demands of a submission's spec and the spec does not meet. All faults are joined.
+// CheckSubmission validates a submission's spec against the table. The error joins all faults.
 func (t *Table) CheckSubmission(spec wire.SubmitSpec) error {
 	if t.submit == nil {
 		return fmt.Errorf("spec: provider %q: %w; submit it yourself and wait for the job, or write the section (docs/state-tables.md)", t.provider, ErrNoSubmit)
@@ -95,7 +97,7 @@ func (t *Table) CheckSubmission(spec wire.SubmitSpec) error {
 	return ofSpec(append(faults, t.checkExpected(spec.Wait.ExpectedStates), t.checkCredential(spec.CredentialRef)))
 }
 
-// withoutAnswered is the table as a submission sees it, which has no params of the answer yet.
+// withoutAnswered returns the table without the params that only the answer has.
 func (t *Table) withoutAnswered() *Table {
 	bare := &Table{provider: t.provider, params: maps.Clone(t.params), defaults: t.defaults}
 	for _, name := range t.ParamsOfAnswer() {
@@ -111,9 +113,9 @@ func (t *Table) checkSubmitRequest(target wire.Target, body []byte) error {
 	return nil
 }
 
-// SubmitRequest returns the one request that submits a body, with the idempotency key where the table wants it; an empty key is
-// left out. The error is ErrNoSubmit where the table says nothing of submitting, a *URLRejectedError where the URL is not one
-// that the table accepts.
+// SubmitRequest returns the request that submits a body, with the idempotency key where the table wants it; an empty key is left
+// out. The error is ErrNoSubmit if the table does not describe how to submit, and a *URLRejectedError if it does not accept the
+// URL.
 func (t *Table) SubmitRequest(target wire.Target, key string, body []byte) (Request, error) {
 	if t.submit == nil {
 		return Request{}, ErrNoSubmit
@@ -154,7 +156,7 @@ func hasHeader[V any](header map[string]V, wanted string) bool {
 	return false
 }
 
-// submitAddress is the URL of the submission. Its origin must be one of the table's, as that of a status request.
+// submitAddress returns the URL of the submission. Its origin must be one of the table's, as for a status request.
 func (t *Table) submitAddress(target wire.Target, key string) (string, []string, error) {
 	named := valuesOf(target, t.defaults)
 	named["key"] = key
@@ -177,7 +179,7 @@ func (t *Table) submitAddress(target wire.Target, key string) (string, []string,
 	return withQuery(text, query), accepted, err
 }
 
-// exampleValues name a job that there could be: the origins of a table do not depend on what only the answer has.
+// exampleValues returns the values of a target with an example job: the table's origins do not depend on what only the answer has.
 func (t *Table) exampleValues(target wire.Target) values {
 	named := valuesOf(target, t.defaults)
 	named["job_id"] = "job"
@@ -187,7 +189,7 @@ func (t *Table) exampleValues(target wire.Target) values {
 	return named
 }
 
-// bodyWith puts the key into the body where it belongs there. The rest of the body keeps its values as they were written.
+// bodyWith puts the key into the body if it belongs there. The other values of the body stay as they were written.
 func (s *submitCall) bodyWith(body []byte, key string) ([]byte, error) {
 	body = bytes.TrimSpace(body)
 	if string(body) == "null" {
@@ -204,7 +206,7 @@ func (s *submitCall) bodyWith(body []byte, key string) ([]byte, error) {
 	return putKey(body, strings.Split(s.keyName, "."), key)
 }
 
-// encode writes a JSON body as the provider takes it, and names the media type of that.
+// encode returns a JSON body in the form that the provider accepts, with its media type.
 func (s *submitCall) encode(body []byte) (encoded []byte, kind string, err error) {
 	empty := len(body) == 0 || string(body) == "{}"
 	switch {
@@ -222,7 +224,7 @@ func (s *submitCall) encode(body []byte) (encoded []byte, kind string, err error
 	}
 }
 
-// putKey writes the key at a path of members; an empty key only looks that nothing stands there.
+// putKey writes the key at a path of members. With an empty key it only checks that nothing is there.
 func putKey(object []byte, path []string, key string) ([]byte, error) {
 	members := map[string]jsontext.Value{}
 	if err := json.Unmarshal(object, &members); err != nil {
@@ -251,9 +253,9 @@ func putKey(object []byte, path []string, key string) ([]byte, error) {
 	return json.Marshal(members, json.Deterministic(true))
 }
 
-// Fingerprint identifies what a submission asks for: "sha256:" and the lower-case hex of the SHA-256 of method, URL, the table's
-// headers and the body in canonical form (RFC 8785, with whole numbers digit for digit), each on a line of its own. Neither
-// the credential nor the idempotency key is part of it.
+// Fingerprint returns what identifies the request of a submission: "sha256:" and the lower-case hex of the SHA-256 of method, URL,
+// the table's headers and the body in canonical form (RFC 8785, with whole numbers digit for digit), each on a line of its own. It
+// covers neither the credential nor the idempotency key.
 func (t *Table) Fingerprint(target wire.Target, body []byte) (string, error) {
 	request, err := t.SubmitRequest(target, "", body)
 	if err != nil {

@@ -11,18 +11,18 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// SubmissionReading is what the answer to a submission says.
+// SubmissionReading is the reading of an answer to a submission.
 type SubmissionReading struct {
 	Verdict wire.SubmitVerdict
 	Detail  string
-	// Job is set with wire.SubmitAccepted.
+	// Job is set if Verdict is wire.SubmitAccepted.
 	Job *wire.SubmittedJob
-	// Observation is the HTTP fact, and the state of the job where the answer tells it.
+	// Observation is the HTTP fact, with the state of the job if the answer contains it.
 	Observation wire.Observation
 }
 
-// ReadSubmission reads the answer to a request that was sent with the key to the URL. Whatever it does not know for certain
-// is wire.SubmitAmbiguous.
+// ReadSubmission reads the answer to a request that was sent with the key to the URL sentTo. Whatever is not certain is
+// wire.SubmitAmbiguous.
 func (t *Table) ReadSubmission(asked wire.Target, key, sentTo string, response Response) SubmissionReading {
 	r := newReader(t, asked, wire.ReadingContext{SubmittedAt: response.ReceivedAt}, response)
 	reading := SubmissionReading{Observation: wire.Observation{
@@ -52,7 +52,7 @@ func (t *Table) ReadSubmission(asked wire.Target, key, sentTo string, response R
 	return reading
 }
 
-// factOf is the HTTP fact of an answer that is not read further, in the order of R12.
+// factOf returns the HTTP fact of an answer that is not read further, in the order of R12.
 func factOf(status int) wire.Answer {
 	switch {
 	case status == 401 || status == 403:
@@ -66,13 +66,13 @@ func factOf(status int) wire.Answer {
 	}
 }
 
-// saidError is the provider's own error, where the table's expressions for a job's error find one here too.
+// saidError returns the provider's own error, if the table's expressions for a job's error find one in this answer.
 func (r *reader) saidError() string {
 	said := r.providerError()
 	return joined(said.Code, said.Message)
 }
 
-// readAccepted reads which job there is. Where that cannot be told, there may be one all the same.
+// readAccepted reads which job was made. If that cannot be read, there may be one nevertheless.
 func (r *reader) readAccepted(reading *SubmissionReading, key, sentTo, malformed string) {
 	job := r.submittedJob(key, sentTo)
 	if job == nil {
@@ -88,7 +88,7 @@ func (r *reader) readAccepted(reading *SubmissionReading, key, sentTo, malformed
 	}
 }
 
-// readExisting reads an answer by which the provider has a job under this key already.
+// readExisting reads an answer by which the provider already has a job under this key.
 func (r *reader) readExisting(reading *SubmissionReading, key, sentTo string) {
 	job := r.submittedJob(key, sentTo)
 	if job == nil {
@@ -98,11 +98,11 @@ func (r *reader) readExisting(reading *SubmissionReading, key, sentTo string) {
 	reading.Verdict, reading.Job, reading.Detail = wire.SubmitAccepted, job, joined(wire.DetailKeyUsed, job.Unusable)
 }
 
-// joined are two words, of which one or both may be empty.
+// joined joins two words, either of which may be empty.
 func joined(one, other string) string { return strings.TrimSpace(one + " " + other) }
 
-// submittedJob is the job that the answer names; nil where it names none that can be read. A job that is named is kept, even if
-// the answer does not say how its status is asked for.
+// submittedJob returns the job that the answer names; nil if there is no readable id. A job that is named is kept even if the
+// answer does not tell how to ask for its status.
 func (r *reader) submittedJob(key, sentTo string) *wire.SubmittedJob {
 	s := r.table.submit
 	job := &wire.SubmittedJob{ProviderJobID: r.exactText(s.jobID)}
@@ -122,7 +122,7 @@ func (r *reader) submittedJob(key, sentTo string) *wire.SubmittedJob {
 	return job
 }
 
-// readParams reads what the job's wait needs besides its id. What a spec may leave out all the same is left out.
+// readParams reads what the job's wait needs besides the id. Values that equal the table's defaults are left out.
 func (r *reader) readParams(job *wire.SubmittedJob) {
 	s := r.table.submit
 	for _, name := range slices.Sorted(maps.Keys(s.params)) {
@@ -141,7 +141,7 @@ func (r *reader) readParams(job *wire.SubmittedJob) {
 	}
 }
 
-// exactText is a text or a number, digit for digit; empty where there is none.
+// exactText returns a text or a number, digit for digit; empty if there is none.
 func (r *reader) exactText(of *expression) string {
 	if of == nil {
 		return ""
@@ -157,8 +157,8 @@ func (r *reader) exactText(of *expression) string {
 	return text
 }
 
-// handedStatusURL is the URL that the answer hands out, if the table accepts it (R51). One without a host is meant from where
-// it was answered (RFC 9110 section 10.2.2).
+// handedStatusURL returns the status URL in the answer, if the table accepts it (R51); otherwise it is empty. A URL without a host
+// is relative to the URL that was answered (RFC 9110 section 10.2.2).
 func (r *reader) handedStatusURL(sentTo string) string {
 	text := r.exactText(r.table.submit.statusURL)
 	parsed, err := url.Parse(text)
@@ -182,7 +182,7 @@ func (r *reader) handedStatusURL(sentTo string) string {
 	return text
 }
 
-// stateAtOnce is the state that the answer to the submission tells; nil where it tells none that is listed.
+// stateAtOnce returns the state in the answer to the submission; nil if it contains none that the table lists.
 func (r *reader) stateAtOnce(job wire.SubmittedJob) *wire.JobFact {
 	response := r.response
 	if _, ok := r.table.meaning(response.Status); !ok {
@@ -195,7 +195,7 @@ func (r *reader) stateAtOnce(job wire.SubmittedJob) *wire.JobFact {
 	return seen.Job
 }
 
-// doneAtOnce is the success that the answer's code tells by itself; nil where the answer contradicts it.
+// doneAtOnce returns the success that the status code means by itself; nil if the answer contradicts it.
 func (r *reader) doneAtOnce(job wire.SubmittedJob) *wire.JobFact {
 	again := newReader(r.table, r.about(job), r.context, r.response)
 	again.in.body = r.in.body
@@ -208,7 +208,7 @@ func (r *reader) doneAtOnce(job wire.SubmittedJob) *wire.JobFact {
 	return found
 }
 
-// about is what a status request about the job would ask for.
+// about returns the target of a status request about the job.
 func (r *reader) about(job wire.SubmittedJob) wire.Target {
 	asked := r.asked
 	asked.ProviderJobID, asked.StatusURL = job.ProviderJobID, job.StatusURL
