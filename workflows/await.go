@@ -15,13 +15,13 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// How long a run may become before it continues as new. Replaying a run costs time in proportion, and the audit query
-// of a run has to fit into one payload (R49).
+// How long a run may become before it continues as new. The time of a replay grows with the run, and the audit query of a run has
+// to fit into one payload (R49).
 const (
 	pollsPerRun   = 150
 	entriesPerRun = 800
 	bytesPerRun   = 1 << 20
-	// entriesAtMost and bytesAtMost are where a run continues even though a message to people is still being delivered.
+	// At entriesAtMost or bytesAtMost a run continues even if a message to people is still being delivered.
 	entriesAtMost = 1000
 	bytesAtMost   = 3 << 19
 )
@@ -39,8 +39,8 @@ func AwaitJob(ctx workflow.Context, spec, carried converter.RawValue) (*wire.Out
 	return wait.run()
 }
 
-// begin opens the wait or takes it up again. With an outcome or an error it has ended already: never gives that of one that was
-// cancelled before it was prepared.
+// begin opens the wait or resumes it. If it returns an outcome or an error, the wait has ended already; never returns the outcome
+// of one that was cancelled before it was prepared.
 func begin[O any](a *await, carried converter.RawValue, never func() (*O, error)) (*O, error) {
 	switch err := a.setup(carried); {
 	case temporal.IsCanceledError(err):
@@ -48,13 +48,13 @@ func begin[O any](a *await, carried converter.RawValue, never func() (*O, error)
 	case err != nil:
 		return nil, a.fail(err)
 	default:
-		return nil, nil //nolint:nilnil // neither means to go on
+		return nil, nil //nolint:nilnil // neither means to continue
 	}
 }
 
 // await is one run of the wait for a job.
 type await struct {
-	// root is cancelled when somebody cancels the workflow; ctx is not, so that what is under way can end (R48).
+	// root is cancelled when the workflow is cancelled. ctx is not, so that what is in progress can finish (R48).
 	root, ctx workflow.Context
 	spec      converter.RawValue
 	op        *operation.Operation
@@ -65,15 +65,15 @@ type await struct {
 	alarm   alarm
 	request workflow.Future
 	took    func(workflow.Future)
-	// withdraw ends the request if it is held back and not under way; nil: it cannot be. lengthBefore is how many events the
-	// history had when it was made.
+	// withdraw cancels the request if it is being held back; nil if that is not possible. lengthBefore is the length of the history,
+	// in events, when the request was scheduled.
 	withdraw     workflow.CancelFunc
 	lengthBefore int
 	notices      []notice
-	// followed is the wait for a submitted job; nil: there is none at the moment.
+	// followed is the wait for a submitted job; nil if there is none at the moment.
 	followed *followed
 	shown    published
-	// requestsBefore is how many requests the runs before had used.
+	// requestsBefore is how many requests the previous runs have used.
 	requestsBefore int
 }
 
@@ -82,7 +82,7 @@ func newAwait(root workflow.Context, spec converter.RawValue) *await {
 	return &await{root: root, ctx: ctx, spec: spec, kind: wire.WorkflowAwaitJob, inbox: inbox{ctx: ctx}}
 }
 
-// setup opens the wait, or takes up the record of the run before.
+// setup opens the wait, or resumes it from the record of the previous run.
 func (a *await) setup(carried converter.RawValue) error {
 	if err := a.handleQueries(); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (a *await) setup(carried converter.RawValue) error {
 	return nil
 }
 
-// resume takes up the record of the run before. Nobody else may bring one.
+// resume resumes the wait from the record of the previous run. A run that continues none must not have one.
 func (a *await) resume(info *workflow.Info, record []byte) error {
 	if info.ContinuedExecutionRunID == "" {
 		return invalidSpec("spec: there is a second input, which only a run that continues another has; start with the spec alone")
@@ -115,7 +115,7 @@ func (a *await) resume(info *workflow.Info, record []byte) error {
 	return nil
 }
 
-// firstRunID names the wait over continue-as-new and resets; the run's own id would change with a reset.
+// firstRunID identifies the wait across continue-as-new and resets; the run's own id would change with a reset.
 func firstRunID(info *workflow.Info) string {
 	if info.FirstRunID != "" {
 		return info.FirstRunID
@@ -123,9 +123,9 @@ func firstRunID(info *workflow.Info) string {
 	return info.OriginalRunID
 }
 
-// run is the one loop: carry out what there is to do, and sleep. A worker keeps one stack per sleeping wait. Go shrinks a stack
-// only while at most a quarter is used, and ours is just below that (docs/performance.md): keep large values out of run and of
-// its callers.
+// run is the main loop: do what there is to do, then sleep. A worker keeps one stack per sleeping wait. Go shrinks a stack only
+// while at most a quarter of it is used, and ours is just below that (docs/performance.md), so keep large values out of run and its
+// callers.
 func (a *await) run() (*wire.Outcome, error) {
 	for {
 		outcome, err := a.untilPause()
@@ -138,8 +138,8 @@ func (a *await) run() (*wire.Outcome, error) {
 	}
 }
 
-// untilPause takes in what arrived in a fixed order and does what the core says. With neither outcome nor error there is
-// nothing to do but to sleep, until the alarm goes off or something arrives.
+// untilPause hands over what has arrived, in a fixed order, and does what the core says. If it returns neither an outcome nor an
+// error, there is nothing to do until the alarm fires or something arrives.
 func (a *await) untilPause() (*wire.Outcome, error) {
 	for {
 		a.takeIn()
@@ -172,8 +172,8 @@ func (a *await) untilPause() (*wire.Outcome, error) {
 	}
 }
 
-// takeIn hands everything that has arrived to the core. Decisions come before answers and timers, whatever the order of
-// their events: an answer given in the same moment as a lapse counts (R40).
+// takeIn hands everything that has arrived to the core. Decisions come before answers and timers, whatever the order of their
+// events, so that a decision that arrives together with the end of its window counts (R40).
 func (a *await) takeIn() {
 	a.inbox.drain(handlers{decide: a.decide, extension: a.requestExtension, nudge: a.nudged})
 	if a.root.Err() != nil {
@@ -200,7 +200,7 @@ func (a *await) requestExtension(payload []byte) (wire.ExtensionReply, *wire.Ref
 
 func (a *await) nudged(payload []byte) { a.op.Nudge(workflow.Now(a.ctx), payload) }
 
-// pause makes ready to sleep until the given time or until something arrives, whichever is first.
+// pause prepares to sleep until the given time or until something arrives, whichever is first.
 func (a *await) pause(command operation.Wait) {
 	a.describe()
 	a.stopFollowing()
@@ -223,7 +223,7 @@ func (a *await) arrived() bool {
 	}
 }
 
-// runIsLong reports whether the next run should go on, at a moment when nothing is lost or repeated by it.
+// runIsLong reports whether the wait should continue as a new run now, at a moment when nothing gets lost or repeated.
 func (a *await) runIsLong() bool {
 	if a.op.InFlight() || a.op.Stopping() || a.starting() {
 		return false
@@ -240,13 +240,14 @@ func (a *await) auditIsFull() bool {
 	return entries >= entriesAtMost || bytes >= bytesAtMost
 }
 
-// eventsMeanwhile is how much a history may grow while a status request is in flight, in a run that should continue.
+// eventsMeanwhile is by how many events a history may grow while a status request is in flight, in a run that should continue as
+// new.
 const eventsMeanwhile = 100
 
-// outgrown reports whether a status request in flight keeps a run from continuing that should. It may be held back for hours,
-// while whoever sends signals fills the history: it is taken back then, at the price of its reservation. That a run should
-// continue is no reason by itself: most learn of it when a request is due, and its answer comes soon. A cancel is not taken
-// back: it is a person's word, which would have to be given again.
+// outgrown reports whether a status request in flight should be withdrawn because it keeps a run from continuing as new. It may be
+// held back for hours while signals fill the history; withdrawing it costs its reservation. That the server suggests to continue as
+// new is not enough: mostly a request is due at that moment, and its answer comes soon. A cancel request is not withdrawn, because
+// a person would have to decide it again.
 func (a *await) outgrown() bool {
 	if !a.op.Polling() || a.op.Stopping() {
 		return false
@@ -256,8 +257,8 @@ func (a *await) outgrown() bool {
 	return a.auditIsFull() || grown && info.GetContinueAsNewSuggested()
 }
 
-// continueAsNew carries the whole record over. Every signal was drained in this workflow task, and every update handler
-// returns before the run ends (R49).
+// continueAsNew carries over the whole record. All signals were drained in this workflow task, and all update handlers return
+// before the run ends (R49).
 func (a *await) continueAsNew() error {
 	if err := a.handlersReturn(); err != nil {
 		return err
@@ -269,7 +270,7 @@ func (a *await) continueAsNew() error {
 	return workflow.NewContinueAsNewError(a.ctx, a.kind, a.spec, rawJSON(record))
 }
 
-// rawJSON is a value in the one form in which a wait reads its inputs, whatever converter the worker has.
+// rawJSON returns a value in the one form in which a wait reads its inputs, whatever data converter the worker has.
 func rawJSON(data []byte) converter.RawValue {
 	return converter.NewRawValue(&commonpb.Payload{
 		Metadata: map[string][]byte{converter.MetadataEncoding: []byte(converter.MetadataEncodingJSON)}, Data: data,
@@ -284,7 +285,7 @@ func (a *await) close(command operation.Close) (*wire.Outcome, error) {
 	return &command.Outcome, nil
 }
 
-// neverBegan is the outcome of a wait that was cancelled before prepare had an answer: nothing was sent (R48).
+// neverBegan returns the outcome of a wait that was cancelled before prepare had a result: nothing was sent (R48).
 func (a *await) neverBegan() (*wire.Outcome, error) {
 	spec, err := wire.DecodeSpec(a.spec.Payload().GetData())
 	if err != nil {
@@ -294,7 +295,7 @@ func (a *await) neverBegan() (*wire.Outcome, error) {
 	return &outcome, a.fail(nil)
 }
 
-// fail ends a wait that never began. Updates that came in the meantime are told so.
+// fail ends a wait that never began, and refuses the updates that have arrived meanwhile.
 func (a *await) fail(err error) error {
 	notBegun := &wire.Refusal{Reason: wire.RefusalNotOpen, Detail: "the wait did not begin"}
 	a.inbox.drain(handlers{
@@ -317,7 +318,7 @@ func (a *await) handlersReturn() error {
 // prepare validates the spec and takes the snapshot that the wait runs by.
 func (a *await) prepare(info *workflow.Info) (wire.Prepared, error) {
 	spec := a.spec.Payload().GetData()
-	if !json.Valid(spec) { // no activity could be given it
+	if !json.Valid(spec) { // it could not be the input of an activity
 		return wire.Prepared{}, invalidSpec("spec: the input is missing or not valid JSON; start with one JSON object")
 	}
 	future, letGo := a.executePrepare(wire.PrepareRequest{
@@ -342,7 +343,7 @@ func (a *await) prepare(info *workflow.Info) (wire.Prepared, error) {
 	return prepared, plainError(get(a.ctx, future, &prepared))
 }
 
-// plainError is what prepare said of the spec, without the activity around it.
+// plainError returns the InvalidSpec error of prepare without the activity error around it; others are unchanged.
 func plainError(err error) error {
 	var application *temporal.ApplicationError
 	if errors.As(err, &application) && application.Type() == wire.ErrorInvalidSpec {
@@ -355,7 +356,7 @@ func invalidSpec(message string) error {
 	return temporal.NewNonRetryableApplicationError(message, wire.ErrorInvalidSpec, nil)
 }
 
-// shortestTimeout is the shorter of the timeouts that are set, in seconds and at least 1; 0: none is set.
+// shortestTimeout returns the shortest of the timeouts that are set, in whole seconds and at least 1; 0 if none is set.
 func shortestTimeout(timeouts ...time.Duration) int64 {
 	var shortest int64
 	for _, timeout := range timeouts {

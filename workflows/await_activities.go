@@ -15,26 +15,26 @@ import (
 const (
 	// answerSlack is how much longer than its request an activity may take before it counts as lost.
 	answerSlack = 5 * time.Second
-	// prepareTimeout bounds one attempt of prepare; it is repeated until it has an answer, for it sends nothing.
+	// prepareTimeout bounds one attempt of prepare, which is retried until it has a result, because it sends nothing.
 	prepareTimeout = 30 * time.Second
-	// keysAttempt bounds one attempt to learn the trusted keys, keysTimeout all of them: less than a workflow task may take.
+	// keysAttempt bounds one attempt to read the trusted keys, keysTimeout all of them: less than a workflow task may take.
 	keysAttempt = 2 * time.Second
 	keysTimeout = 5 * time.Second
 )
 
-// once is the retry policy of everything that a provider may have received (R2).
+// once is the retry policy of all requests that a provider may have received (R2).
 var once = &temporal.RetryPolicy{MaximumAttempts: 1} //nolint:gochecknoglobals // a constant in all but the language
 
-// heldBack is the retry policy of a request that may be held back before it is sent. The server repeats it only at the delay
-// that the activity's own error names; after a failure by which something may have been sent it does not, and an attempt that
-// follows any other failure sends nothing (R2).
+// heldBack is the retry policy of a request that may be held back before it is sent. The server retries it only after the delay
+// that the activity's own error names. It does not retry after a failure by which something may have been sent; after any other
+// failure, the next attempt sends nothing (R2).
 var heldBack = &temporal.RetryPolicy{ //nolint:gochecknoglobals // a constant in all but the language
 	InitialInterval:        time.Second,
 	NonRetryableErrorTypes: []string{"TemporalTimeout:StartToClose", "TemporalTimeout:Heartbeat", "PanicError"},
 }
 
-// executePrepare starts prepare. letGo is called when that has ended: the context that lasts as long as the wait would keep the
-// whole request.
+// executePrepare starts prepare. Call letGo when it has ended: otherwise its context, which holds the whole request, lasts as long
+// as the wait.
 func (a *await) executePrepare(request wire.PrepareRequest) (prepared workflow.Future, letGo workflow.CancelFunc) {
 	ctx, letGo := workflow.WithCancel(a.ctx)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -49,7 +49,7 @@ func (a *await) executePrepare(request wire.PrepareRequest) (prepared workflow.F
 	return workflow.ExecuteActivity(ctx, activity, request), letGo
 }
 
-// sending are the options of a request that may not start at or after a deadline (R24).
+// sending returns the options of a request that may not start at or after a deadline (R24).
 func sending(ctx workflow.Context, startBy time.Time, timeoutSeconds int, summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		ScheduleToStartTimeout: startBy.Sub(workflow.Now(ctx)),
@@ -59,7 +59,7 @@ func sending(ctx workflow.Context, startBy time.Time, timeoutSeconds int, summar
 	}
 }
 
-// send starts the one activity of a request. One that may be held back before it is sent can be taken back meanwhile.
+// send starts the activity of a request. If the request may be held back before it is sent, it can be withdrawn meanwhile.
 func (a *await) send(activity string, request any, options workflow.ActivityOptions, mayHoldBack bool, took func(workflow.Future)) {
 	ctx := a.ctx
 	if mayHoldBack {
@@ -83,7 +83,7 @@ func (a *await) pollStatus(command operation.SendStatus) {
 	a.send(wire.ActivityPollStatus, request, options, request.MayHoldBack, answered(a, unanswered, a.op.StatusAnswered))
 }
 
-// answered hands what came of a request to the core: the activity's result, or what its failure says.
+// answered returns a function that hands the result of a request to the core: that of the activity, or what its failure means.
 func answered[R any](a *await, failed func(wire.Withheld) R, take func(time.Time, R)) func(workflow.Future) {
 	return func(future workflow.Future) {
 		a.forgetWithdraw()
@@ -95,7 +95,7 @@ func answered[R any](a *await, failed func(wire.Withheld) R, take func(time.Time
 	}
 }
 
-// forgetWithdraw lets go of the context of a request that has ended, which its parent would keep.
+// forgetWithdraw releases the context of a request that has ended, which its parent would keep.
 func (a *await) forgetWithdraw() {
 	if a.withdraw != nil {
 		a.withdraw()
@@ -103,7 +103,7 @@ func (a *await) forgetWithdraw() {
 	}
 }
 
-// unanswered tells a request that never left from one whose fate is unknown (R32).
+// unanswered distinguishes a request that was never sent from one that may have been (R32).
 func unanswered(why wire.Withheld) wire.PollResult {
 	if why.NotSent != "" {
 		return wire.PollResult{Withheld: why}
@@ -113,9 +113,9 @@ func unanswered(why wire.Withheld) wire.PollResult {
 	}}
 }
 
-// neverLeft is why a request whose activity failed has not left; NotSent is empty where it may have. The failure itself decides and
-// not its cause: a time-out of an attempt has the failure of the attempt before it as its cause. One that is cancelled had not
-// started: a started one is waited for.
+// neverLeft returns why a request whose activity failed was not sent; NotSent is empty if it may have been. Only the failure itself
+// counts, not its cause: the timeout of an attempt has the failure of the previous attempt as its cause. A request that was
+// cancelled had not started, because one that has started is waited for.
 func neverLeft(err error) wire.Withheld {
 	var timeout *temporal.TimeoutError
 	var application *temporal.ApplicationError
@@ -131,8 +131,8 @@ func neverLeft(err error) wire.Withheld {
 	}
 }
 
-// neverTaken tells a time-out that ends the waiting for a worker from that of an attempt. An attempt that runs ends with its
-// own time-out before that of all attempts, since it starts before the deadline or sends nothing.
+// neverTaken distinguishes a timeout while waiting for a worker from that of an attempt. A running attempt ends by its own timeout
+// before that of all attempts, because it starts before the deadline or sends nothing.
 func neverTaken(timeout *temporal.TimeoutError) wire.Withheld {
 	switch timeout.TimeoutType() {
 	case enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START, enumspb.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE:
@@ -144,7 +144,7 @@ func neverTaken(timeout *temporal.TimeoutError) wire.Withheld {
 	}
 }
 
-// cancelAtProvider sends the one cancel request of a decision. It has its own timeout and no deadline but that (R43).
+// cancelAtProvider sends the one cancel request of a decision. It has a timeout of its own and ignores the deadlines (R43).
 func (a *await) cancelAtProvider(command operation.SendCancel) {
 	request := command.Request
 	request.OriginalRunID = workflow.GetInfo(a.ctx).OriginalRunID
@@ -164,9 +164,8 @@ func uncancelled(why wire.Withheld) wire.CancelResult {
 	return wire.CancelResult{Withheld: why}
 }
 
-// learnKeys records which keys are trusted at this moment. It is a local activity, so that the question and its keys become
-// visible in one workflow task and no decision meets the one without the others. Where nobody can say, the keys recorded
-// before hold.
+// learnKeys records which keys are trusted now. It is a local activity, so that the question and its keys become visible in the
+// same workflow task and no decision sees one without the other. If the keys cannot be read, those recorded before stay in force.
 func (a *await) learnKeys() {
 	ctx := workflow.WithLocalActivityOptions(a.ctx, workflow.LocalActivityOptions{
 		StartToCloseTimeout:    keysAttempt,

@@ -11,23 +11,23 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// inbox holds what has arrived and was not handed to the core yet: decisions, and nudges behind them. Signals are received
-// raw: a typed one with a wrong type would be dropped without a word. Their channels are opened when there is something in them:
-// most waits never need one, and four would take a kilobyte of each.
+// inbox holds what has arrived and was not handed to the core yet. Signals are received raw, because the SDK silently drops a typed
+// one that has the wrong type. Their channels are opened only if there is something in them: most waits never need one, and four
+// would take a kilobyte per wait.
 type inbox struct {
 	ctx     workflow.Context
 	updates []*update
 }
 
-// update is a decision or a request whose sender waits for the answer.
+// update is a decision or an extension request whose sender waits for the answer.
 type update struct {
 	deliver func(to handlers)
 	done    bool
 }
 
-// handlers take what has arrived, each in its raw form.
+// handlers take what has arrived, in its raw form.
 type handlers struct {
-	// decide applies one decision. kind is set for the plain signals, whose payload has none.
+	// decide applies one decision. kind is set for the signals whose payload has none.
 	decide func(payload []byte, kind wire.DecisionKind) (wire.DecisionReply, *wire.Refusal)
 	// extension opens a proposal.
 	extension func(payload []byte) (wire.ExtensionReply, *wire.Refusal)
@@ -38,7 +38,7 @@ func (i *inbox) waiting() bool {
 	return len(i.updates) > 0 || slices.ContainsFunc(workflow.GetUnhandledSignalNames(i.ctx), isSignal)
 }
 
-// isSignal tells the signals of a wait from those that nobody ever takes.
+// isSignal reports whether a wait handles signals of this name; others stay unhandled.
 func isSignal(name string) bool {
 	switch name {
 	case wire.SignalDecide, wire.SignalCancel, wire.SignalExtend, wire.SignalNudge:
@@ -48,8 +48,8 @@ func isSignal(name string) bool {
 	}
 }
 
-// drain hands over everything that waits, in the one order that does not depend on the order of arrival between names:
-// decide, cancel, extend, updates, nudge (R40).
+// drain hands over everything that has arrived. The order does not depend on the order of arrival between names: decide, cancel,
+// extend, updates, nudge (R40).
 func (i *inbox) drain(to handlers) {
 	signalled := workflow.GetUnhandledSignalNames(i.ctx)
 	signals := func(name string, take func(payload []byte)) {
@@ -68,19 +68,18 @@ func (i *inbox) drain(to handlers) {
 	signals(wire.SignalNudge, to.nudge)
 }
 
-// decideAs takes the decisions of one signal. Who sends a signal hears nothing; the audit holds the answer.
+// decideAs returns a function that takes the decisions of one signal. Senders of signals get no answer; the audit has it.
 func (h handlers) decideAs(kind wire.DecisionKind) func(payload []byte) {
 	return func(payload []byte) { _, _ = h.decide(payload, kind) }
 }
 
-// drainSignal never blocks. Receive would, behind a signal that the worker's converter cannot open, and with it every timer
+// drainSignal never blocks. Receive would block behind a signal that the worker's converter cannot decode, and with it every timer
 // and deadline of the wait.
 func drainSignal(channel workflow.ReceiveChannel, take func(payload []byte)) {
 	for waiting := channel.Len(); waiting > 0; waiting = channel.Len() {
 		var raw converter.RawValue
 		received := channel.ReceiveAsync(&raw)
-		// Those that the worker's converter cannot open are passed over by the SDK; they are refused like any other that cannot
-		// be read.
+		// The SDK skips signals that the worker's converter cannot decode; they are refused like others that cannot be read.
 		skipped := waiting - channel.Len()
 		if received {
 			skipped--
@@ -94,8 +93,8 @@ func drainSignal(channel workflow.ReceiveChannel, take func(payload []byte)) {
 	}
 }
 
-// handleUpdates lets each update queue its payload and wait for the loop to answer, in the same workflow task. The validators
-// refuse only what cannot be parsed; such an update leaves no trace in history.
+// handleUpdates registers the updates. Each queues its payload and waits for the loop to answer, in the same workflow task. The
+// validators refuse only what cannot be parsed; such an update leaves no trace in history.
 func (a *await) handleUpdates() error {
 	decide := updateHandler(a, decisionRefused, func(to handlers, payload []byte) (wire.DecisionReply, *wire.Refusal) {
 		return to.decide(payload, "")
@@ -113,12 +112,12 @@ func (a *await) handleUpdates() error {
 	)
 }
 
-// updateHandler queues an update for the loop, which hands it to whom it is for.
+// updateHandler returns a handler that queues an update for the loop, which passes it to hand.
 func updateHandler[T any](
 	a *await, refused func(*wire.Refusal) error, hand func(to handlers, payload []byte) (T, *wire.Refusal),
 ) func(workflow.Context, converter.RawValue) (T, error) {
 	return func(ctx workflow.Context, raw converter.RawValue) (T, error) {
-		ctx, _ = workflow.NewDisconnectedContext(ctx) // the answer comes even while the wait is being cancelled
+		ctx, _ = workflow.NewDisconnectedContext(ctx) // so that there is an answer even while the wait is being cancelled
 		var reply, none T
 		var refusal *wire.Refusal
 		item := &update{deliver: func(to handlers) { reply, refusal = hand(to, raw.Payload().GetData()) }}

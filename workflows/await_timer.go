@@ -6,10 +6,10 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// shortestTimer is the floor of every timer: one of zero writes no command and would break replay (R21).
+// shortestTimer is the minimum of every timer: a timer of zero writes no command, which would break replay (R21).
 const shortestTimer = time.Second
 
-// alarm is the one timer of a wait. It is kept while its time holds and cancelled when another time is set, so that
+// alarm is the only timer of a wait. It is kept while its time is unchanged and cancelled when another time is set, so that
 // answered escalations leave no timers behind (R37).
 type alarm struct {
 	at     time.Time
@@ -17,7 +17,7 @@ type alarm struct {
 	cancel workflow.CancelFunc
 }
 
-// set makes sure that the alarm goes off at the given time; a zero time means never.
+// set makes the alarm fire at the given time; the zero time means never.
 func (a *alarm) set(ctx workflow.Context, at time.Time, summary string) {
 	if a.timer != nil && a.at.Equal(at) {
 		return
@@ -34,14 +34,14 @@ func (a *alarm) set(ctx workflow.Context, at time.Time, summary string) {
 
 func (a *alarm) fired() bool { return a.timer != nil && a.timer.IsReady() }
 
-// takeFired forgets an alarm that went off.
+// takeFired clears an alarm that has fired.
 func (a *alarm) takeFired() {
 	if a.fired() {
 		a.clear()
 	}
 }
 
-// clear lets go of the timer's context as well, which its parent would keep. Of a timer that has fired it cancels nothing.
+// clear also releases the timer's context, which its parent would keep. If the timer has fired, this cancels nothing.
 func (a *alarm) clear() {
 	if a.timer != nil {
 		a.cancel()

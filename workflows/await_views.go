@@ -38,14 +38,14 @@ func query[T any](a *await, name string, answer func() T) error {
 	})
 }
 
-// published is what dashboards were told last.
+// published is what dashboards were last shown.
 type published struct {
 	phase    wire.Phase
 	question string
 }
 
-// publish shows the wait to dashboards by search attributes: on a change of phase or of what waits for a person's answer, and
-// only where prepare found them registered, because an unregistered one would block the workflow.
+// publish shows the wait to dashboards by search attributes, whenever its phase or the question that waits for a person changes. It
+// does so only if prepare found the attributes registered, because upserting an unregistered one would block the workflow.
 func (a *await) publish() error {
 	shown := published{phase: a.op.Phase()}
 	if open := a.op.Question(); open != nil {
@@ -77,7 +77,7 @@ func (a *await) questionUpdates() []temporal.SearchAttributeUpdate {
 	return updates
 }
 
-// describe keeps one readable paragraph on the workflow, which costs no event.
+// describe keeps a readable paragraph about the wait on the workflow, which costs no event.
 func (a *await) describe() {
 	workflow.SetCurrentDetails(a.ctx, operation.Message(a.op.Briefing(workflow.Now(a.ctx))))
 }

@@ -14,15 +14,16 @@ import (
 )
 
 const (
-	// fetchHeartbeat is how long a fetch may give no sign of life before its worker counts as lost. It tells its progress every
-	// few seconds, whether anything comes or not.
+	// fetchHeartbeat is how long a fetch may send no heartbeat before its worker counts as lost. It sends one every few seconds,
+	// whether data arrives or not.
 	fetchHeartbeat = 20 * time.Second
-	// renewTimeoutSeconds bounds the one status request that reads an expired reference anew.
+	// renewTimeoutSeconds bounds the status request that reads a new reference in place of an expired one.
 	renewTimeoutSeconds = 30
 )
 
-// FetchResult carries one result of a finished job to a destination of the worker. Its input is a wire.FetchSpec. It
-// completes with a wire.FetchOutcome however it ended, and fails only with the application error InvalidSpec.
+// FetchResult copies one result of a finished job to a destination of the worker. Its input is a wire.FetchSpec. However the fetch
+// ends, the workflow completes with a wire.FetchOutcome, unless it is cancelled; it fails only with the application error
+// InvalidSpec.
 func FetchResult(ctx workflow.Context, raw converter.RawValue) (*wire.FetchOutcome, error) {
 	spec, err := wire.DecodeFetchSpec(raw.Payload().GetData())
 	if err == nil {
@@ -44,8 +45,8 @@ func FetchResult(ctx workflow.Context, raw converter.RawValue) (*wire.FetchOutco
 	return &response.Outcome, nil
 }
 
-// fetch runs the activity until it has an answer, the attempts are used up, or the deadline is there. A result may be asked
-// for again: that is a GET of what is finished, and no status.
+// fetch runs the activity until it has a result, the attempts are used up, or the deadline has come. Retrying is allowed: it is a
+// GET of something finished, not a status request.
 func fetch(ctx workflow.Context, request wire.FetchRequest) wire.FetchResponse {
 	left := request.Spec.DeadlineAt.Sub(workflow.Now(ctx))
 	if left < time.Second {
@@ -70,7 +71,7 @@ func fetch(ctx workflow.Context, request wire.FetchRequest) wire.FetchResponse {
 	return response
 }
 
-// interrupted is the end of a fetch whose last attempt did not get to one.
+// interrupted returns the outcome of a fetch whose last attempt did not finish.
 func interrupted(spec wire.FetchSpec, err error) wire.FetchResponse {
 	detail := "deadline"
 	var application *temporal.ApplicationError
@@ -84,7 +85,7 @@ func interrupted(spec wire.FetchSpec, err error) wire.FetchResponse {
 	return wire.FetchResponse{Outcome: operation.FetchEnded(spec, wire.FetchFailed, reason, detail)}
 }
 
-// renew reads an expired reference anew, by one status request, where the provider's table says that it may be.
+// renew reads a new reference in place of an expired one with a single status request, if the provider's table allows it.
 func renew(ctx workflow.Context, spec wire.FetchSpec, response wire.FetchResponse) (string, bool) {
 	if !response.Renewable || response.Outcome.Reason != wire.FetchReferenceExpired {
 		return "", false

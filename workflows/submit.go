@@ -13,21 +13,21 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// askServer is the retry policy of what only asks the Temporal server.
+// askServer is the retry policy of activities that only ask the Temporal server.
 var askServer = &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute} //nolint:gochecknoglobals // a constant in all but the language
 
 const (
-	// ownerHeartbeat is how long whoever follows an owner may give no sign of life before its worker counts as lost.
+	// ownerHeartbeat is how long an activity that follows an owner may send no heartbeat before its worker counts as lost.
 	ownerHeartbeat = 30 * time.Second
-	// ownerAttempt bounds one attempt to follow an owner, which is repeated as long as the owner waits.
+	// ownerAttempt bounds one attempt to follow an owner, which is retried as long as the owner waits.
 	ownerAttempt = 24 * time.Hour
-	// findAttempt bounds one attempt to find out who an owner is, which is repeated until there is an answer.
+	// findAttempt bounds one attempt to find out who an owner is, which is retried until there is an answer.
 	findAttempt = 10 * time.Second
 )
 
-// SubmitAndAwait submits a job and has AwaitJob wait for it. Its first input is a wire.SubmitSpec; the second is the record of
-// the run before, and only a run that continues another has it. It completes with a wire.SubmitOutcome however it was decided,
-// and fails only with the application error InvalidSpec.
+// SubmitAndAwait submits a job and has AwaitJob wait for it. Its first input is a wire.SubmitSpec. The second is the wire.Record of
+// the previous run; only a run that continues another has one. However the submission ends, the workflow completes with an outcome;
+// it fails only with the application error InvalidSpec.
 func SubmitAndAwait(ctx workflow.Context, spec, carried converter.RawValue) (*wire.SubmitOutcome, error) {
 	wait := newAwait(ctx, spec)
 	wait.kind = wire.WorkflowSubmitAndAwait
@@ -41,7 +41,7 @@ func SubmitAndAwait(ctx workflow.Context, spec, carried converter.RawValue) (*wi
 	return wait.submitted(outcome), nil
 }
 
-// submitted is a function of its own so that its large values do not lie on the stack of a sleeping submission; see run.
+// submitted is a separate function so that its large values are not on the stack of a sleeping submission; see run.
 //
 //go:noinline
 func (a *await) submitted(outcome *wire.Outcome) *wire.SubmitOutcome {
@@ -49,7 +49,7 @@ func (a *await) submitted(outcome *wire.Outcome) *wire.SubmitOutcome {
 	return &submitted
 }
 
-// neverSubmitted is the outcome of a submission that was cancelled before prepare had an answer: nothing was sent.
+// neverSubmitted returns the outcome of a submission that was cancelled before prepare had a result: nothing was sent.
 func (a *await) neverSubmitted() (*wire.SubmitOutcome, error) {
 	spec, err := wire.DecodeSubmitSpec(a.spec.Payload().GetData())
 	if err != nil {
@@ -59,13 +59,13 @@ func (a *await) neverSubmitted() (*wire.SubmitOutcome, error) {
 	return &outcome, a.fail(nil)
 }
 
-// submit sends a request to submit. Like a status request it may not start at or after the deadline (R24); sent twice it could
-// make two jobs.
+// submit sends a submit request. Like a status request it may not start at or after the deadline (R24). Temporal does not retry one
+// that may have been sent, because it could make two jobs.
 func (a *await) submit(command operation.SendSubmit) {
 	request := command.Request
 	request.OriginalRunID = workflow.GetInfo(a.ctx).OriginalRunID
 	var spec wire.SubmitSpec
-	readOwn(a.spec.Payload().GetData(), &spec) // prepare has taken it
+	readOwn(a.spec.Payload().GetData(), &spec) // prepare has accepted it
 	request.Body = spec.Body
 	options := sending(a.ctx, command.StartBy, request.TimeoutSeconds, command.Summary)
 	a.send(wire.ActivitySubmit, request, options, request.MayHoldBack, answered(a, unsubmitted, a.op.SubmitAnswered))
@@ -79,21 +79,22 @@ func unsubmitted(why wire.Withheld) wire.SubmitResult {
 	return operation.LostSubmission()
 }
 
-// followed is the wait for the submitted job, while it goes on.
+// followed is the wait for the submitted job while it lasts.
 type followed struct {
 	future workflow.Future
 	took   func(workflow.Future)
-	// letGo ends the following; a child that is not known by its run is told to stop by it.
+	// letGo stops following. It also tells a child whose run is not known to stop.
 	letGo workflow.CancelFunc
-	// told says that the wait was told to stop.
+	// told reports whether the wait was told to stop.
 	told bool
-	// started is ready when the server has started the child, or will not; nil: that is known, or there is none to start.
+	// started is ready when the server has started the child, or will not. It is nil if that is known, or if there is none to start.
 	started workflow.Future
-	// finding says that it is not known yet whose wait it is. A run that ends by then would have to ask anew.
+	// finding reports whether it is not known yet whose wait it is. A run that continued now would have to ask again.
 	finding bool
 }
 
-// awaitSubmitted starts the wait for the job as a child that owns the job by its id, and goes on when this workflow ends.
+// awaitSubmitted starts the wait for the job as a child that owns the job by its id, and that continues if this workflow ends
+// first.
 func (a *await) awaitSubmitted(command operation.AwaitSubmitted) {
 	spec := command.Spec
 	id := wire.WorkflowID(spec.Provider, spec.Account, spec.ProviderJobID)
@@ -113,8 +114,8 @@ func (a *await) awaitSubmitted(command operation.AwaitSubmitted) {
 	}
 }
 
-// starting reports whether the server has not started the job's wait yet, or not said whose it is. A run that ends by then
-// takes a child along, abandoned or not: the server starts none of a run that is over.
+// starting reports whether the server has not yet started the job's wait, or not yet said whose it is. A run that ends before that
+// prevents the start of its child, even of an abandoned one: the server starts no children of a run that has ended.
 func (a *await) starting() bool {
 	return a.followed != nil && (a.followed.started != nil || a.followed.finding)
 }
@@ -123,7 +124,7 @@ func (a *await) startReady() bool {
 	return a.followed != nil && a.followed.started != nil && a.followed.started.IsReady()
 }
 
-// takeStart notes the run of the child, and lets a run continue that waited for its start.
+// takeStart records the run of the child, after which this run may continue as new.
 func (a *await) takeStart() {
 	if !a.startReady() {
 		return
@@ -132,7 +133,7 @@ func (a *await) takeStart() {
 	if a.followed.started.Get(a.ctx, &child) == nil {
 		a.op.AwaitStarted(child.RunID)
 	}
-	a.followed.started, a.followed.told = nil, false // what is told to a child that has not started may not reach it
+	a.followed.started, a.followed.told = nil, false // a cancellation may not have reached a child that had not started
 }
 
 func (a *await) childEnded(future workflow.Future, id string) {
@@ -151,7 +152,7 @@ func (a *await) childEnded(future workflow.Future, id string) {
 	}
 }
 
-// lostWord says in a word how a wait ended without an outcome.
+// lostWord says briefly how a wait ended without an outcome.
 func lostWord(err error) string {
 	switch {
 	case errors.As(err, new(*temporal.TerminatedError)):
@@ -169,7 +170,7 @@ func (a *await) awaitEnded(result operation.AwaitResult) {
 	a.op.AwaitEnded(workflow.Now(a.ctx), result)
 }
 
-// owned follows the wait that has the job's id already. It may be the submission's own: a run that started it was reset.
+// owned follows the wait that already has the job's id. It may be the submission's own, started by a run that was reset.
 func (a *await) owned(id string) {
 	if a.op.KnowsItsWait() {
 		a.findOwner(id)
@@ -179,7 +180,7 @@ func (a *await) owned(id string) {
 	a.follow()
 }
 
-// findOwner asks whose wait it is, and then follows it.
+// findOwner finds out whose wait it is, and then follows it.
 func (a *await) findOwner(id string) {
 	ctx := workflow.WithActivityOptions(a.ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: findAttempt,
@@ -187,7 +188,7 @@ func (a *await) findOwner(id string) {
 		Summary:             "find the job's owner",
 	})
 	a.followed = &followed{
-		finding: true, letGo: func() {}, // it has an answer in a moment, and then it is known whom to tell to stop
+		finding: true, letGo: func() {}, // it ends in a moment, and then it is known whom to tell to stop
 		future: workflow.ExecuteActivity(ctx, wire.ActivityFindOwner, wire.OwnerRequest{WorkflowID: id}),
 		took: func(future workflow.Future) {
 			found := wire.FoundOwner{Owner: wire.Owner{WorkflowID: id}}
@@ -200,8 +201,8 @@ func (a *await) findOwner(id string) {
 	}
 }
 
-// follow waits for the outcome of a wait that is no child of this run: that of another owner, or the own one of a run before.
-// The provider is not asked.
+// follow waits for the outcome of a wait that is not a child of this run: that of another owner, or the submission's own that an
+// earlier run started. The provider is not asked.
 func (a *await) follow() {
 	ctx, stop := workflow.WithCancel(a.ctx)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -226,7 +227,7 @@ func (a *await) ownerEnded(future workflow.Future) {
 	})
 }
 
-// followAgain takes up the wait that the run before followed.
+// followAgain resumes following the wait that the previous run followed.
 func (a *await) followAgain() {
 	if a.op.Following() {
 		a.follow()
@@ -245,8 +246,8 @@ func (a *await) takeFollowed() {
 	}
 }
 
-// stopFollowing tells the job's wait once to stop where this workflow was told to (R48). The submission's own is told by its id: the
-// server lets no run cancel a child that another one has started. How it ends is heard by following it.
+// stopFollowing tells the job's wait to stop, once, if this workflow was told to (R48). The submission's own wait is cancelled by
+// its id, because the server does not let a run cancel a child that another run has started; its outcome is still followed.
 func (a *await) stopFollowing() {
 	switch {
 	case a.followed == nil || !a.op.Stopping() || a.followed.told:

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// noticeAttempt bounds one attempt to tell people, noticeTimeout all of them. Where the outcome of a wait waits for its last
-	// word, that is given less.
+	// noticeAttempt bounds one attempt to notify people, noticeTimeout all of them. closingNoticeTimeout is used instead if the
+	// outcome of a wait is held for the message.
 	noticeAttempt        = time.Minute
 	noticeTimeout        = time.Hour
 	closingNoticeTimeout = 2 * time.Minute
@@ -49,7 +49,7 @@ func noticeSummary(request wire.NotifyRequest) string {
 type notice struct {
 	id     string
 	future workflow.Future
-	// cameOf is the word on a future that is ready.
+	// cameOf returns the audit detail once the future is ready.
 	cameOf func(workflow.Future) string
 }
 
@@ -95,7 +95,7 @@ func (a *await) delivered(future workflow.Future) string {
 	return operation.NoticeDetail(result, err != nil)
 }
 
-// lastResult is what the last attempt of a delivery that was given up had to say of each channel.
+// lastResult returns the state of each channel after the last attempt of a delivery that was given up.
 func lastResult(err error) wire.NotifyResult {
 	var result wire.NotifyResult
 	var application *temporal.ApplicationError
