@@ -93,8 +93,8 @@ func inParentheses(text string) string {
 	return " (" + text + ")"
 }
 
-// opening is the first entry of the audit. That of a successor has what its predecessor was, how it ended, and as the decision a
-// person's word.
+// opening returns the first entry of the audit. That of a successor contains its predecessor, how that ended, and as the decision
+// who replaced it and why.
 func (o *Operation) opening(now time.Time) wire.Entry {
 	entry := wire.Entry{At: now, Event: wire.EventOpened}
 	if o.submits() && o.rec.Prepared.Submission.Predecessor != nil {
@@ -104,14 +104,14 @@ func (o *Operation) opening(now time.Time) wire.Entry {
 	return entry
 }
 
-// canonicalPredecessor is its RFC 8785 form.
+// canonicalPredecessor returns the canonical JSON (RFC 8785) of a predecessor.
 func canonicalPredecessor(p wire.Predecessor) []byte {
 	text := wire.AppendText([]byte(`{"comment":`), p.Comment)
 	text = wire.AppendText(append(text, `,"decided_by":`...), p.DecidedBy)
 	return append(wire.AppendText(append(text, `,"submission_id":`...), p.SubmissionID), '}')
 }
 
-// inPlaceOf tells of the predecessor in the entry of an opening; empty where there is none.
+// inPlaceOf returns the part of an opening entry's text about the predecessor; empty if there is none.
 func inPlaceOf(e wire.Entry) string {
 	var p wire.Predecessor
 	if e.Reason == "" || wire.DecodeOwn(e.Decision, &p) != nil {

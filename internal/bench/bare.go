@@ -13,20 +13,20 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// Names of the bare loop in histories.
+// The names of the bare loop in histories.
 const (
 	bareWorkflow = "BareLoop"
 	bareActivity = "BareGet"
 )
 
-// bareInput is everything the bare loop knows.
+// bareInput is the input of the bare loop.
 type bareInput struct {
 	URL   string        `json:"url"`
 	Pause time.Duration `json:"pause"`
 }
 
-// bareLoop asks until the job is not running any more. It keeps no books, has no limit, trusts every answer and takes a failed
-// request for one that says nothing: it is the least that polling through Temporal can cost.
+// bareLoop polls until the job is no longer running. It records nothing, has no limits, trusts every answer and ignores requests
+// that fail: it is the least that polling through Temporal can cost.
 func bareLoop(ctx workflow.Context, in bareInput) (string, error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 15 * time.Second,
@@ -44,8 +44,8 @@ func bareLoop(ctx workflow.Context, in bareInput) (string, error) {
 	}
 }
 
-// bareGetter sends the bare loop's requests, with the settings of the real client: HTTP/1.1 over a connection of its own, no
-// compression, a bounded header and body, the same timeout.
+// bareGetter sends the requests of the bare loop with the settings of the real client: HTTP/1.1, a new connection for each, no
+// compression, bounded headers and body, the same timeout.
 type bareGetter struct {
 	client *http.Client
 	key    string
@@ -83,7 +83,7 @@ func (g *bareGetter) get(ctx context.Context, url string) (string, error) {
 	return job.State, json.NewDecoder(io.LimitReader(answer.Body, 1<<20)).Decode(&job)
 }
 
-// bareRegistry is what a worker and a replayer have in common.
+// bareRegistry is the part that a worker and a replayer have in common.
 type bareRegistry interface {
 	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/jobwait/jobwait/internal/devserver"
 )
 
-// bench is everything that a run has under way.
+// bench is the state of a run.
 type bench struct {
 	options     Options
 	progress    io.Writer
@@ -22,12 +22,12 @@ type bench struct {
 	provider    *provider
 	turns       int
 	report      *Report
-	// saturated is the bare loop's polls a second at saturation.
+	// saturated is how many polls per second the bare loop reaches at saturation.
 	saturated float64
 }
 
-// Run measures and reports. It is told what to leave out by the options, and tells progress what it does; it stops by itself
-// and ends everything that it started. Linux only tells CPU time and memory of other processes: elsewhere these figures are
+// Run measures and returns a report. The options say what to measure; progress receives what is being done. When it returns,
+// everything that it started has ended. CPU time and memory of other processes are read only on Linux; elsewhere these figures are
 // missing.
 func Run(ctx context.Context, options Options, progress io.Writer) (*Report, error) {
 	if err := options.Validate(); err != nil {
@@ -73,7 +73,7 @@ func (b *bench) newWorker(h *host, s side, queue string) (*workerProcess, error)
 	return startWorker(b.program, s.role, filepath.Join(b.options.Dir, queue+".log"), s.args(queue), h.env())
 }
 
-// measure runs the phases. The longest waits are recorded beside all others, from the beginning to the end.
+// measure runs the phases. The longest waits are recorded during all of them.
 func (b *bench) measure(ctx context.Context) error {
 	recording, err := b.startLong(ctx)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// costs counts what one poll and one whole wait leave behind.
+// costs counts what one poll and one whole wait leave in history.
 func (b *bench) costs(ctx context.Context) error {
 	for _, s := range b.sides() {
 		if err := b.costsOf(ctx, s); err != nil {
@@ -62,7 +62,7 @@ func (c cost) plus(other cost) cost {
 	return cost{Events: c.Events + other.Events, Bytes: c.Bytes + other.Bytes, Actions: c.Actions + other.Actions}
 }
 
-// Exact names the figures that are the same on every machine.
+// Exact returns the names of the figures that are the same on every machine.
 func Exact() []string {
 	return []string{"events per poll", "bytes of history per poll", "billable actions per poll"}
 }

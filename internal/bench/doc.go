@@ -1,8 +1,8 @@
-// Package bench compares a wait with the smallest loop that polls: the same server, the same settings of workers and HTTP
-// clients, side by side in one run. Its command is
+// Package bench compares a wait with the smallest loop that polls, with the same server and the same settings of workers and HTTP
+// clients, in one run. Its command is
 //
 //	go run ./internal/bench/cmd
 //
-// Both sides take turns, so that whatever else the machine does hits both; ratios of medians are what it is for. Workers and
-// server are processes of their own, whose CPU time and memory the system tells. Everything listens on loopback.
+// Both sides take turns, so that whatever else the machine does affects both; the result is the ratios of medians. Workers and
+// server are separate processes, so that the system can tell their CPU time and memory. Everything listens on loopback.
 package bench

@@ -13,7 +13,7 @@ import (
 	"github.com/jobwait/jobwait/waittest"
 )
 
-// cost is what a stretch of history consists of.
+// cost is what a part of a history consists of.
 type cost struct {
 	Events  int `json:"events"`
 	Bytes   int `json:"bytes"`
@@ -30,11 +30,11 @@ func costOf(events []*historypb.HistoryEvent) cost {
 	return c
 }
 
-// actionsOf counts what Temporal Cloud bills of one event: starts, continue-as-new included, timers, activities with their
-// retries, markers, signals, updates, search attributes and children. Queries and heartbeats leave no event; a wait sends
-// no heartbeat.
+// actionsOf returns how many actions Temporal Cloud bills for an event: starts (including continue-as-new), timers, activities with
+// their retries, markers, signals, updates, search attributes and children. Queries and heartbeats leave no event; a wait sends no
+// heartbeats.
 func actionsOf(event *historypb.HistoryEvent) int {
-	switch event.GetEventType() { //nolint:exhaustive // what is not named is not billed
+	switch event.GetEventType() { //nolint:exhaustive // the others are not billed
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED,
 		enumspb.EVENT_TYPE_TIMER_STARTED,
 		enumspb.EVENT_TYPE_MARKER_RECORDED,
@@ -43,15 +43,15 @@ func actionsOf(event *historypb.HistoryEvent) int {
 		enumspb.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES,
 		enumspb.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED:
 		return 1
-	case enumspb.EVENT_TYPE_ACTIVITY_TASK_STARTED: // its attempt counts the retries before it
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_STARTED: // its attempt number includes the retries
 		return int(event.GetActivityTaskStartedEventAttributes().GetAttempt())
 	default:
 		return 0
 	}
 }
 
-// pollsIn cuts a history into its polls: each from the schedule of a request to the schedule of the next one. What stands
-// before the first and from the last one on is the opening and the end of a wait, not a poll.
+// pollsIn splits a history into its polls, each from scheduling one request to scheduling the next. What comes before the first
+// request, and from the last one on, belongs to the opening and the end of the wait.
 func pollsIn(history *historypb.History, activity string) []cost {
 	var starts []int
 	for i, event := range history.GetEvents() {
@@ -66,7 +66,7 @@ func pollsIn(history *historypb.History, activity string) []cost {
 	return polls
 }
 
-// medianPoll is the middle of each figure over the polls of a history.
+// medianPoll returns the median of each figure over the polls of a history.
 func medianPoll(polls []cost) cost {
 	return cost{
 		Events:  middle(polls, func(c cost) int { return c.Events }),
@@ -83,7 +83,7 @@ func middle(polls []cost, of func(cost) int) int {
 	return int(median(all))
 }
 
-// lateness is how much later than planned each timer of a history fired, by the server's clock.
+// lateness returns how much later than planned each timer of a history fired, by the server's clock.
 func lateness(history *historypb.History) []time.Duration {
 	planned := map[int64]time.Time{}
 	var late []time.Duration
@@ -99,7 +99,7 @@ func lateness(history *historypb.History) []time.Duration {
 	return late
 }
 
-// fetch reads the history of each run of a workflow, the first run first.
+// fetch returns the histories of all runs of a workflow, the first run first.
 func fetch(ctx context.Context, c client.Client, workflowID, firstRunID string) ([]*historypb.History, error) {
 	var histories []*historypb.History
 	for runID := firstRunID; runID != ""; {
@@ -114,10 +114,10 @@ func fetch(ctx context.Context, c client.Client, workflowID, firstRunID string) 
 	return histories, nil
 }
 
-// median of nothing is 0.
+// median returns the median; that of no values is 0.
 func median(values []float64) float64 { return quantile(values, 0.5) }
 
-// quantile is the value that the given part of the others does not exceed; between two values the mean weighs them.
+// quantile returns the value that the given part of the values does not exceed, interpolated between two values.
 func quantile(values []float64, part float64) float64 {
 	if len(values) == 0 {
 		return 0

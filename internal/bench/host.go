@@ -11,8 +11,8 @@ import (
 	"github.com/jobwait/jobwait/internal/devserver"
 )
 
-// host is a Temporal server of one turn. Each turn has its own: a development server gets slower with what it has taken in,
-// and whoever came later would pay for it.
+// host is the Temporal server of one turn. Each turn has its own, because a development server gets slower the more it has stored,
+// which would penalize the later turns.
 type host struct {
 	server *devserver.Server
 	client client.Client
@@ -37,7 +37,7 @@ func (h *host) env() []string {
 	return []string{"TEMPORAL_ADDRESS=" + h.server.Address, "TEMPORAL_NAMESPACE=" + h.server.Namespace, "BENCH_KEY=" + providerKey}
 }
 
-// stop takes the server away, with whatever still waits there.
+// stop stops the server, with all waits that are still open.
 func (h *host) stop() error {
 	h.client.Close()
 	return h.server.Stop()

@@ -11,26 +11,26 @@ import (
 )
 
 const (
-	// steadyPolls is how often every wait has asked before a window is measured.
+	// steadyPolls is how often every wait must have polled before a window is measured.
 	steadyPolls = 2
 	// warmUp bounds how long that may take.
 	warmUp = 5 * time.Minute
-	// busyPause is the shortest mean pause between polls that a wait can have: it draws from one second to two.
+	// busyPause is the shortest mean pause between polls that a wait can have: it draws from one to two seconds.
 	busyPause = 1500 * time.Millisecond
 	// halfPause is the mean pause between polls at half load.
 	halfPause = 6 * time.Second
-	// sampled is how many histories tell of timers.
+	// sampled is the number of histories whose timers are examined.
 	sampled = 40
 )
 
-// window is what one turn measured in its window.
+// window is what was measured during one turn.
 type window struct {
 	polls          int
 	length         time.Duration
 	worker, server time.Duration
 }
 
-// inTurns gives each side its turn in every round, each first as often as the other.
+// inTurns gives each side a turn in every round; each side goes first equally often.
 func (b *bench) inTurns(do func(side) error) error {
 	sides := b.sides()
 	for round := range b.options.Rounds {
@@ -43,7 +43,7 @@ func (b *bench) inTurns(do func(side) error) error {
 	return nil
 }
 
-// saturation has more waits than the machine can serve ask as fast as they may.
+// saturation runs more waits than the machine can serve, polling as fast as they may.
 func (b *bench) saturation(ctx context.Context) error {
 	err := b.inTurns(func(s side) error {
 		return b.under(ctx, s, "saturation", b.options.Busy, busyPause, func(t *turn) error {
@@ -66,7 +66,7 @@ func (b *bench) saturation(ctx context.Context) error {
 	return err
 }
 
-// half is how many waits ask half as often as the machine can serve.
+// half returns how many waits, with a pause of halfPause, poll half as often as the machine can serve.
 func (b *bench) half() int {
 	rate := b.saturated
 	if rate == 0 { // not measured in this run
@@ -93,7 +93,7 @@ func (b *bench) halfLoad(ctx context.Context) error {
 	return err
 }
 
-// under runs a turn of so many waits, and measures when it has become steady.
+// under runs a turn with the given number of waits, and measures once its load is steady.
 func (b *bench) under(ctx context.Context, s side, phase string, waits int, between time.Duration, measure func(*turn) error) error {
 	t, err := b.take(ctx, s, phase)
 	if err != nil {
@@ -112,7 +112,7 @@ func (b *bench) steady(ctx context.Context, t *turn) error {
 	return until(ctx, warmUp, func() bool { return b.provider.least(t.jobs) >= steadyPolls })
 }
 
-// window watches one turn for the length of the option.
+// window measures one turn for the length of Options.Window.
 func (b *bench) window(ctx context.Context, t *turn) (window, error) {
 	before, err := b.snapshot(t)
 	if err != nil {
@@ -138,7 +138,7 @@ func (b *bench) window(ctx context.Context, t *turn) (window, error) {
 	return w, nil
 }
 
-// snapshot is how far a turn has come.
+// snapshot is the state of a turn at one moment.
 func (b *bench) snapshot(t *turn) (window, error) {
 	worker, err := usageOf(t.worker.pid())
 	if err != nil {
@@ -148,7 +148,7 @@ func (b *bench) snapshot(t *turn) (window, error) {
 	return window{polls: b.provider.pollsOf(t.group), worker: worker.cpu, server: server.cpu}, err
 }
 
-// profile has the worker begin or end a CPU profile, where profiles are wanted.
+// profile makes the worker begin or end a CPU profile, if profiles are wanted.
 func (b *bench) profile(t *turn, order string) error {
 	if !b.options.Profile {
 		return nil
@@ -160,7 +160,7 @@ func (b *bench) profile(t *turn, order string) error {
 	return nil
 }
 
-// timers looks at how late the timers of some waits fired.
+// timers measures how late the timers of some waits fired.
 func (b *bench) timers(ctx context.Context, t *turn) error {
 	var late []float64
 	for _, run := range t.runs[:min(sampled, len(t.runs))] {

@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// idlePause is long enough for nothing to happen while memory is looked at.
+	// idlePause is long enough for nothing to happen while memory is measured.
 	idlePause = time.Hour
-	// memoryPatience bounds how long it takes until all waits of one size wait.
+	// memoryPatience bounds the time until all waits of one size are sleeping.
 	memoryPatience = 30 * time.Minute
 	// quiet is longer than any request and any retry of its tasks takes.
 	quiet = 2 * time.Minute
 )
 
-// memory looks at the worker while so and so many jobs are waited for, each after its first poll.
+// memory measures the worker for given numbers of waiting jobs, each after its first poll.
 func (b *bench) memory(ctx context.Context) error {
 	for _, s := range b.sides() {
 		if err := b.memoryOf(ctx, s); err != nil {
@@ -55,7 +55,7 @@ func (b *bench) memoryOf(ctx context.Context, s side) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.leave()) }()
-	// One wait warms up what every worker needs once.
+	// One wait loads what every worker needs once.
 	if err := b.waiting(ctx, t, 1); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (b *bench) memoryOf(ctx context.Context, s side) (err error) {
 	return b.stackOf(s, t.worker)
 }
 
-// deepMemoryOf looks at waits that have asked many times.
+// deepMemoryOf measures waits that have polled many times.
 func (b *bench) deepMemoryOf(ctx context.Context, s side) (err error) {
 	t, err := b.take(ctx, s, "deep")
 	if err != nil {
@@ -106,8 +106,8 @@ func (b *bench) deepMemoryOf(ctx context.Context, s side) (err error) {
 	return err
 }
 
-// waiting starts waits until there are n, and waits until each has asked once and sleeps. One whose request was lost sleeps
-// as well: when nothing has come for a while, nothing will.
+// waiting starts waits until there are n, and returns when each has polled once and sleeps. A wait whose request was lost sleeps as
+// well: if nothing has arrived for a while, nothing will.
 func (b *bench) waiting(ctx context.Context, t *turn, n int) error {
 	if _, err := b.add(ctx, t, fmt.Sprintf("to%d-", n), n-len(t.jobs), idlePause, 0); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (b *bench) waiting(ctx context.Context, t *turn, n int) error {
 	return err
 }
 
-// resident is what the worker holds when it has had some seconds to get over the last answers.
+// resident returns the worker's memory a few seconds after the last answers.
 func (b *bench) resident(ctx context.Context, t *turn) (int64, memory, error) {
 	if err := pause(ctx, 5*time.Second); err != nil {
 		return 0, memory{}, err

@@ -11,50 +11,50 @@ import (
 // Phase is a part of a run.
 type Phase string
 
-// The phases, in their order.
+// The phases, in the order in which they run.
 const (
 	PhaseCosts      Phase = "costs"      // events, bytes and actions of a poll
-	PhaseSaturation Phase = "saturation" // polls a second, CPU of worker and server
-	PhaseHalfLoad   Phase = "half-load"  // the same at half of that, and how late timers fire
-	PhaseStarvation Phase = "starvation" // many new waits beside that
-	PhaseMemory     Phase = "memory"     // resident memory of waits that wait
-	PhaseReplay     Phase = "replay"     // how long replaying takes
+	PhaseSaturation Phase = "saturation" // polls per second, CPU of worker and server
+	PhaseHalfLoad   Phase = "half-load"  // the same at half that load, and how late timers fire
+	PhaseStarvation Phase = "starvation" // many new waits in addition to half load
+	PhaseMemory     Phase = "memory"     // resident memory of sleeping waits
+	PhaseReplay     Phase = "replay"     // duration of a replay
 )
 
-// Phases are all of them.
+// Phases returns all phases.
 func Phases() []Phase {
 	return []Phase{PhaseCosts, PhaseSaturation, PhaseHalfLoad, PhaseStarvation, PhaseMemory, PhaseReplay}
 }
 
-// Options say how much is measured. Full and Short are the usual ones.
+// Options say what is measured, and for how long. Full and Short return the usual ones.
 type Options struct {
-	// Phases that run; the order does not matter.
+	// Phases are the phases to run, in any order.
 	Phases []Phase
-	// Rounds is how often both sides take their turn under load.
+	// Rounds is how often each side takes its turn under load.
 	Rounds int
-	// Window is how long each turn is measured, after it has become steady.
+	// Window is how long each turn is measured, once its load is steady.
 	Window time.Duration
-	// Busy is how many waits poll at the same time, a second and a half after their last answer on average, to saturate two cores.
+	// Busy is how many waits poll at the same time, to saturate two cores; each pauses for a second and a half on average.
 	Busy int
-	// NewWaits is how many waits are started at once beside half load.
+	// NewWaits is how many waits are started at once in addition to half load.
 	NewWaits int
-	// Waiting are the numbers of waiting jobs at which memory is looked at, ascending.
+	// Waiting lists the numbers of waiting jobs at which memory is measured, ascending.
 	Waiting []int
-	// DeepWaits is how many waits memory is looked at when each has asked DeepPolls times, every second.
+	// DeepWaits is the number of waits whose memory is measured after each has polled DeepPolls times, once a second.
 	DeepWaits, DeepPolls int
-	// Polls is how many polls the wait has that costs are counted of.
+	// Polls is the number of polls of the wait whose costs are counted.
 	Polls int
-	// LongPolls is how many polls are replayed at most. Runs of that length take a second a poll to record.
+	// LongPolls is the number of polls of the longest replay, at least 100. Recording it takes a second per poll.
 	LongPolls int
-	// Eager lets the server hand an activity out with the answer to the workflow task that asked for it. Servers of 1.29 do
-	// that only when they are told to.
+	// Eager lets the server hand out an activity with the answer to the workflow task that scheduled it. Servers of 1.29 do so only if
+	// configured to.
 	Eager bool
-	// Dir keeps logs and, with Profile, CPU profiles of the workers at saturation.
+	// Dir receives logs and, with Profile, CPU profiles of the workers at saturation.
 	Dir     string
 	Profile bool
 }
 
-// Full is the measurement that the documentation shows; it takes about half an hour.
+// Full returns the options of the measurement in the documentation, which takes about half an hour.
 func Full() Options {
 	return Options{
 		Phases: Phases(), Rounds: 4, Window: 20 * time.Second, Busy: 300, NewWaits: 1000, Waiting: []int{1000, 10_000},
@@ -63,10 +63,10 @@ func Full() Options {
 	}
 }
 
-// Short counts what does not depend on the machine, in some seconds.
+// Short returns options that only count what does not depend on the machine, in a few seconds.
 func Short() Options { return Options{Phases: []Phase{PhaseCosts}, Polls: 5} }
 
-// Validate reports the first option that cannot be used.
+// Validate returns an error for the first option that cannot be used.
 func (o Options) Validate() error {
 	for _, phase := range o.Phases {
 		if !slices.Contains(Phases(), phase) {
@@ -97,8 +97,8 @@ func (o Options) Validate() error {
 
 func (o Options) runs(phase Phase) bool { return slices.Contains(o.Phases, phase) }
 
-// timerReads is how often a second the server reads its timers at most. Its own limit is 20 for each history shard, of which a
-// development server has one: timers are then late long before the machine is full, and what is measured is the limit.
+// timerReads is how often per second the server may read its timers. Its default is 20 for each history shard, and a development
+// server has one shard: timers would be late long before the machine is busy, and the benchmark would measure that limit.
 const timerReads = "history.timerProcessorMaxPollRPS=200"
 
 func (o Options) server(executable devserver.Executable) devserver.Options {

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// inParallel does n things, some at a time, and returns the first error; what has not begun by then is left out.
+// inParallel calls do n times, several at a time, and returns the first error; calls that have not begun by then are skipped.
 func inParallel(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

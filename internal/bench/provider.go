@@ -17,8 +17,8 @@ const (
 	providerKey    = "bench-key"
 )
 
-// provider answers status requests of jobs and counts them. A job's id is GROUP.NAME; groups are what a phase looks at. Jobs
-// run for ever, unless their end was set.
+// provider answers status requests for jobs and counts them. A job's id is GROUP.NAME; a group is what a phase measures. Jobs run
+// forever unless end is called.
 type provider struct {
 	server   *http.Server
 	listener net.Listener
@@ -27,7 +27,7 @@ type provider struct {
 	polls  map[string]int       // by group
 	counts map[string]int       // by job
 	first  map[string]time.Time // by job
-	ends   map[string]int       // by job: the request that is answered as succeeded
+	ends   map[string]int       // by job: the number of the request that is answered with success
 }
 
 func newProvider(ctx context.Context) (*provider, error) {
@@ -66,7 +66,7 @@ func (p *provider) status(w http.ResponseWriter, request *http.Request) {
 	_, _ = w.Write([]byte(body))
 }
 
-// count takes a request in and reports whether the job is over with it.
+// count counts a request and reports whether the job has ended with it.
 func (p *provider) count(job string) bool {
 	now := time.Now()
 	p.mu.Lock()
@@ -80,21 +80,21 @@ func (p *provider) count(job string) bool {
 	return p.ends[job] > 0 && p.counts[job] >= p.ends[job]
 }
 
-// end lets the nth request of a job be answered as succeeded.
+// end makes the nth request of a job succeed.
 func (p *provider) end(job string, nth int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ends[job] = nth
 }
 
-// pollsOf is how many requests a group has sent.
+// pollsOf returns how many requests a group has sent.
 func (p *provider) pollsOf(group string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.polls[group]
 }
 
-// least is the smallest number of requests that any of the jobs has sent.
+// least returns the smallest number of requests that any of the jobs has sent.
 func (p *provider) least(jobs []string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,7 +107,7 @@ func (p *provider) least(jobs []string) int {
 	return max(least, 0)
 }
 
-// firstOf is when the first request of a job came; the zero time if none did.
+// firstOf returns when the first request of a job came; the zero time if none did.
 func (p *provider) firstOf(job string) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,7 +116,7 @@ func (p *provider) firstOf(job string) time.Time {
 
 var errTooSlow = errors.New("bench: the machine is too slow for this phase")
 
-// until waits until the condition holds, looking a few times a second.
+// until waits for a condition, which it checks a few times per second.
 func until(ctx context.Context, patience time.Duration, holds func() bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errTooSlow)
 	defer cancel()

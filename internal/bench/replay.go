@@ -13,10 +13,10 @@ import (
 	"github.com/jobwait/jobwait/waittest"
 )
 
-// replays is how often each history is replayed; the fastest counts, which nothing else on the machine has held up.
+// replays is how often each history is replayed. The fastest replay counts, because the others were delayed by something else.
 const replays = 15
 
-// long are the waits whose histories are replayed. They poll every second while other phases run, one a side.
+// long are the waits whose histories are replayed. They poll every second while other phases run, one on each side.
 type long struct {
 	bench *bench
 	turns []*turn
@@ -96,7 +96,7 @@ func (l *long) replayOf(ctx context.Context, t *turn) error {
 	return err
 }
 
-// cut is a history up to the workflow task in which the nth poll is answered and the next pause begins.
+// cut returns a history up to the workflow task in which the nth poll is answered and the next pause begins.
 func cut(history *historypb.History, activity string, polls int) *historypb.History {
 	seen := 0
 	for i, event := range history.GetEvents() {
@@ -110,7 +110,7 @@ func cut(history *historypb.History, activity string, polls int) *historypb.Hist
 	return history
 }
 
-// replayed is how many milliseconds a replay takes.
+// replayed returns the duration of a replay in milliseconds.
 func replayed(s side, history *historypb.History) (float64, error) {
 	options := waittest.ReplayOptions{}
 	if s.role == roleBare {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Report is what a run found.
+// Report is the result of a run.
 type Report struct {
 	Date      time.Time `json:"date"`
 	Commit    string    `json:"commit,omitempty"`
@@ -17,7 +17,7 @@ type Report struct {
 	Server    string    `json:"server"`
 	Processor string    `json:"processor"`
 	Cores     int       `json:"cores"`
-	// LoadBefore and LoadAfter are the machine's load averages over one minute; empty where the system does not tell.
+	// LoadBefore and LoadAfter are the machine's load averages over one minute; empty if the system does not provide them.
 	LoadBefore string   `json:"load_before,omitempty"`
 	LoadAfter  string   `json:"load_after,omitempty"`
 	Minutes    float64  `json:"minutes"`
@@ -26,19 +26,19 @@ type Report struct {
 	samples map[sample][]float64
 }
 
-// sample names what was measured of whom.
+// sample is a figure of one side.
 type sample struct{ figure, side string }
 
-// Figure is one figure of both sides. Ratio is the wait's over the bare loop's.
+// Figure is one figure, measured of both sides; Ratio is the wait's median divided by the bare loop's.
 type Figure struct {
 	Name    string    `json:"name"`
 	Unit    string    `json:"unit,omitempty"`
 	Bare    []float64 `json:"bare"`
 	Jobwait []float64 `json:"jobwait"`
 	Ratio   float64   `json:"ratio"`
-	// Target in words; empty: the figure is only shown.
+	// Target is the target in words; empty if there is none.
 	Target string `json:"target,omitempty"`
-	// Met says whether the target is met. Without one it is true.
+	// Met reports whether the target is met; true if there is none.
 	Met bool `json:"met"`
 }
 
@@ -50,7 +50,7 @@ func newReport(server string) *Report {
 	}
 }
 
-// commit is what the working directory holds, with a plus where files have changes; empty outside of a checkout.
+// commit returns the commit of the working directory, with a plus if files have changed; empty outside a checkout.
 func commit(ctx context.Context) string {
 	head, err := exec.CommandContext(ctx, "git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *Report) end(ctx context.Context) {
 	r.Minutes = float64(time.Since(r.Date).Round(time.Second)) / float64(time.Minute)
 }
 
-// add takes in what one turn measured of one side.
+// add adds a value that one turn measured of one side.
 func (r *Report) add(figure, side string, value float64) {
 	key := sample{figure, side}
 	r.samples[key] = append(r.samples[key], value)
@@ -77,13 +77,13 @@ func (r *Report) add(figure, side string, value float64) {
 
 func (r *Report) median(figure, side string) float64 { return median(r.samples[sample{figure, side}]) }
 
-// target is what a figure has to be. The zero value asks for nothing.
+// target is a condition for a figure. The zero value has none.
 type target struct {
 	text string
 	met  func(jobwait, ratio float64) bool
 }
 
-// rounding forgives what is below the precision of a ratio of exact counts.
+// rounding is the tolerance for ratios of exact counts.
 const rounding = 1e-9
 
 func ratioBelow(limit float64) target {
@@ -114,7 +114,7 @@ func all(value float64) target {
 	return target{fmt.Sprintf("%g", value), func(jobwait, _ float64) bool { return jobwait >= value }}
 }
 
-// figure puts what was added under a name into the report. What nobody measured stays out of it.
+// figure adds a figure with the values of that name to the report, unless there are none.
 func (r *Report) figure(name, unit string, want target) {
 	f := Figure{
 		Name: name, Unit: unit, Bare: r.samples[sample{name, roleBare}], Jobwait: r.samples[sample{name, roleJobwait}],
@@ -132,7 +132,7 @@ func (r *Report) figure(name, unit string, want target) {
 	r.Figures = append(r.Figures, f)
 }
 
-// addWindow takes in the CPU time of a window, where the system tells it.
+// addWindow adds the CPU times of a window, if the system provides them.
 func (r *Report) addWindow(when, side string, w window) {
 	if w.worker == 0 && w.server == 0 {
 		return

@@ -21,7 +21,7 @@ import (
 	"github.com/jobwait/jobwait/internal/workercmd"
 )
 
-// roleVariable names what a child of the command is: one of the two workers.
+// roleVariable is the environment variable that makes a child of the command one of the two workers.
 const roleVariable = "JOBWAIT_BENCH_ROLE"
 
 const (
@@ -29,8 +29,8 @@ const (
 	roleBare    = "bare"
 )
 
-// PlayRole runs a worker where this process was started as one, and then ends the process. A program that calls Run calls
-// it first.
+// PlayRole runs a worker if this process was started as one, and then ends the process. A program that calls Run must call PlayRole
+// first.
 func PlayRole() {
 	role := os.Getenv(roleVariable)
 	if role == "" {
@@ -47,7 +47,7 @@ func PlayRole() {
 	os.Exit(0)
 }
 
-// workBare is the bare loop's worker: the stock worker's settings and connection, and nothing else of it.
+// workBare runs the bare loop's worker: with the stock worker's settings and connection, and nothing else of it.
 func workBare(args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("bench: %d arguments; the one is the task queue", len(args))
@@ -75,7 +75,7 @@ func workBare(args []string) error {
 	return nil
 }
 
-// control answers the run that started this worker, line by line.
+// control answers the commands of the run that started this worker, one per line.
 func control(commands io.Reader, answers io.Writer) {
 	lines := bufio.NewScanner(commands)
 	encoder := json.NewEncoder(answers)
@@ -98,11 +98,11 @@ func control(commands io.Reader, answers io.Writer) {
 	}
 }
 
-// collections is how often memory is collected until nothing more comes of it: each makes a stack that has become too large
-// half as large.
+// collections is how often the garbage collector runs until there is nothing more to free: each run halves a stack that has become
+// too large.
 const collections = 4
 
-// settled gives back to the system what nobody uses, and tells what is left.
+// settled returns unused memory to the system and returns what is left.
 func settled() memory {
 	for range collections {
 		debug.FreeOSMemory()
@@ -112,7 +112,7 @@ func settled() memory {
 	return memory{Heap: stats.HeapAlloc, Stacks: stats.StackInuse}
 }
 
-// profile begins to write a CPU profile; what it returns ends it.
+// profile starts a CPU profile; the returned function ends it.
 func profile(path string) (profiled func() error, err error) {
 	profiled = func() error { return nil }
 	file, err := os.Create(path)
@@ -128,7 +128,7 @@ func profile(path string) (profiled func() error, err error) {
 	}, nil
 }
 
-// word is how an error goes over the line: empty is none.
+// word returns an error as it is written to the line; empty if nil.
 func word(err error) string {
 	if err == nil {
 		return ""

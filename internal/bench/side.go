@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// requestTimeout is that of both sides' requests.
+	// requestTimeout is the timeout of both sides' requests.
 	requestTimeout = 10 * time.Second
 	// starters is how many waits are being started at the same time.
 	starters = 16
-	// startAttempts is how often one is tried, each for ten seconds.
+	// startAttempts bounds the attempts to start a wait, of ten seconds each.
 	startAttempts = 6
 )
 
-// side is one of the two that are compared.
+// side is one of the two sides that are compared.
 type side struct {
 	name, role string
-	// activity is the one that sends the request.
+	// activity is the activity type that sends the request.
 	activity string
-	// args and env start the worker on a task queue.
+	// args returns the worker's arguments for a task queue.
 	args func(queue string) []string
-	// start starts the wait of a turn for a job that is asked after so long on average.
+	// start starts a wait that polls on average after the time between.
 	start func(ctx context.Context, t *turn, job string, between time.Duration) (client.WorkflowRun, error)
 }
 
@@ -54,8 +54,8 @@ func (b *bench) startBare(ctx context.Context, t *turn, job string, between time
 		bareWorkflow, bareInput{URL: b.provider.url(job), Pause: between})
 }
 
-// startWait starts a wait that asks at once, and then as often as the bare loop on average: its delays are drawn between a
-// minimum and twice that, so the minimum is two thirds of the mean.
+// startWait starts a wait that polls at once, and then on average as often as the bare loop: its delays are drawn between a minimum
+// and twice that, so the minimum is two thirds of the mean.
 func (b *bench) startWait(ctx context.Context, t *turn, job string, between time.Duration) (client.WorkflowRun, error) {
 	zero, timeout := 0, int(requestTimeout/time.Second)
 	least := int((between * 2 / 3).Seconds())
@@ -73,7 +73,7 @@ func (b *bench) startWait(ctx context.Context, t *turn, job string, between time
 	}, wire.WorkflowAwaitJob, spec)
 }
 
-// turn is a server and a worker of one side with its waits, all in one group of jobs.
+// turn is a server and a worker of one side with their waits, which form one group of jobs.
 type turn struct {
 	side
 	host         *host
@@ -84,7 +84,7 @@ type turn struct {
 	started      map[string]time.Time
 }
 
-// take begins a turn: a fresh server and a fresh worker. leave ends it.
+// take begins a turn with a new server and a new worker; leave ends it.
 func (b *bench) take(ctx context.Context, s side, phase string) (*turn, error) {
 	b.turns++
 	group := s.name + "-" + phase + "-" + strconv.Itoa(b.turns)
@@ -102,10 +102,10 @@ func (b *bench) take(ctx context.Context, s side, phase string) (*turn, error) {
 	return t, nil
 }
 
-// leave ends a turn with all that it began.
+// leave ends a turn and everything that it has started.
 func (t *turn) leave() error { return errors.Join(t.worker.stop(), t.host.stop()) }
 
-// ready waits until the worker asks for tasks of both kinds.
+// ready waits until the worker polls for tasks of both kinds.
 func (t *turn) ready(ctx context.Context) error {
 	return until(ctx, time.Minute, func() bool {
 		return t.polled(ctx, enumspb.TASK_QUEUE_TYPE_WORKFLOW) && t.polled(ctx, enumspb.TASK_QUEUE_TYPE_ACTIVITY)
@@ -120,7 +120,7 @@ func (t *turn) polled(ctx context.Context, kind enumspb.TaskQueueType) bool {
 	return err == nil && len(described.GetPollers()) > 0
 }
 
-// add starts waits, evenly over the given time; 0 as fast as it goes.
+// add starts waits, evenly distributed over the given time; 0 means as fast as possible.
 func (b *bench) add(ctx context.Context, t *turn, name string, n int, between, over time.Duration) ([]string, error) {
 	began := time.Now()
 	jobs, runs, times := make([]string, n), make([]client.WorkflowRun, n), make([]time.Time, n)
@@ -141,8 +141,8 @@ func (b *bench) add(ctx context.Context, t *turn, name string, n int, between, o
 	return jobs, err
 }
 
-// patiently starts a wait also on a server that is too busy to answer in time. A start that was taken in after all is found,
-// not repeated.
+// patiently starts a wait even if the server is too busy to answer in time. If an earlier attempt was successful after all, its
+// wait is found and not started again.
 func (t *turn) patiently(ctx context.Context, job string, between time.Duration) (run client.WorkflowRun, err error) {
 	for range startAttempts {
 		if run, err = t.start(ctx, t, job, between); err == nil || ctx.Err() != nil {

@@ -13,21 +13,21 @@ import (
 
 const stackName = "stack of a waiting job"
 
-// StackLimit is how many bytes a sleeping job may use of its stack for one of 16 KB to become one of 8 KB. The collector of Go 1.26
-// halves a stack of which less than a quarter is used, and counts 800 bytes more than there are for what may still be called
-// (runtime.shrinkstack, stackNosplit). Another release may count in another way: look there, and write what holds by then.
+// StackLimit is how many bytes of its stack a sleeping job may use for the collector to shrink the stack from 16 KB to 8 KB. Go
+// 1.26 halves a stack if less than a quarter is used, and adds 800 bytes to what is used for functions that may still be called
+// without a stack check (runtime.shrinkstack, stackNosplit). Another release may do otherwise: look there, and adapt the number.
 const StackLimit = 16<<10/4 - 800
 
 const (
-	// tracebacks has a process that SIGQUIT ends write the addresses of all frames.
+	// tracebacks makes a process that SIGQUIT ends write the addresses of all frames.
 	tracebacks = "GOTRACEBACK=system"
-	// sleeps is in the stack of every workflow that waits for something.
+	// sleeps is a function on the stack of every workflow that waits for something.
 	sleeps = "go.temporal.io/sdk/internal.(*coroutineState).yield"
-	// aboveFirst is what lies on a stack above its first frame, runtime.goexit (runtime.newproc1).
+	// aboveFirst is the number of bytes above the first frame of a stack, runtime.goexit (runtime.newproc1).
 	aboveFirst = 24
 )
 
-// stackOf ends the worker and finds in what it writes then how much the job that sleeps deepest uses of its stack.
+// stackOf ends the worker and finds in its output how much of its stack the deepest sleeping job uses.
 func (b *bench) stackOf(s side, w *workerProcess) error {
 	text, err := w.quit()
 	if err != nil {
@@ -37,7 +37,7 @@ func (b *bench) stackOf(s side, w *workerProcess) error {
 	return nil
 }
 
-// quit ends the worker with all its stacks in its log, which it returns.
+// quit ends the worker such that it logs all its stacks, and returns the log.
 func (w *workerProcess) quit() (string, error) {
 	if err := w.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
 		return "", err
@@ -51,7 +51,7 @@ func (w *workerProcess) quit() (string, error) {
 	return string(text), err
 }
 
-// deepestSleeper is how many bytes of its stack the workflow uses that sleeps deepest.
+// deepestSleeper returns how many bytes of its stack the deepest sleeping workflow uses.
 func deepestSleeper(stacks string) int {
 	deepest := 0
 	for stack := range strings.SplitSeq(stacks, "\n\n") {
@@ -62,7 +62,7 @@ func deepestSleeper(stacks string) int {
 	return deepest
 }
 
-// usedOf is how many bytes lie between the last frame of a stack and its beginning.
+// usedOf returns how many bytes lie between the last frame of a stack and its beginning.
 func usedOf(stack string) int {
 	last, ok := address(stack, strings.Index(stack, " sp=0x"))
 	first, found := address(stack, strings.LastIndex(stack, " fp=0x"))
@@ -72,7 +72,7 @@ func usedOf(stack string) int {
 	return first - last + aboveFirst
 }
 
-// address reads the number behind " sp=0x" or " fp=0x".
+// address reads the number after " sp=0x" or " fp=0x".
 func address(stack string, at int) (int, bool) {
 	if at < 0 {
 		return 0, false

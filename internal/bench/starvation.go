@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// newPause is that of the new waits between polls: each is to be asked for before its first one is over.
+// newPause is the pause between polls of the new waits: each must have been polled before its first pause is over.
 const newPause = time.Minute
 
-// starvation starts many waits at once beside half load, and looks when each was first asked for.
+// starvation starts many waits at once in addition to half load, and measures when each was first polled.
 func (b *bench) starvation(ctx context.Context) error {
 	for _, s := range b.sides() {
 		err := b.under(ctx, s, "starvation", b.half(), halfPause, func(t *turn) error { return b.starve(ctx, t) })
@@ -26,7 +26,7 @@ func (b *bench) starve(ctx context.Context, t *turn) error {
 	if err != nil {
 		return err
 	}
-	// Those that were not in time have lost already: nobody waits for them.
+	// Jobs that are late by then have missed the target already, so they are not waited for.
 	err = until(ctx, 2*newPause, func() bool {
 		return b.provider.least(jobs) > 0 || time.Since(t.started[jobs[len(jobs)-1]]) > newPause
 	})

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// WriteJSON writes everything, each turn's value included.
+// WriteJSON writes the whole report, including the value of each turn.
 func (r *Report) WriteJSON(to io.Writer) error {
 	encoder := json.NewEncoder(to)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(r)
 }
 
-// Missed names the figures that miss their target.
+// Missed returns the names of the figures that miss their target.
 func (r *Report) Missed() []string {
 	var names []string
 	for _, f := range r.Figures {
@@ -27,7 +27,7 @@ func (r *Report) Missed() []string {
 	return names
 }
 
-// Markdown is the report as a paragraph on where it was measured and a table of medians.
+// Markdown returns the report as a paragraph about where it was measured and a table of medians.
 func (r *Report) Markdown() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Measured on %s at commit %s: %s, %d cores, %s, Temporal server %s in memory, %.0f minutes",
@@ -59,7 +59,7 @@ func (f Figure) row() string {
 	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s |\n", name, cell(f.Bare), cell(f.Jobwait), ratio, f.Target, verdict)
 }
 
-// cell is the median of the turns; behind it, of several turns, the least and the greatest.
+// cell returns the median of the turns, followed, if there are several, by the minimum and the maximum.
 func cell(values []float64) string {
 	if len(values) == 0 {
 		return ""
@@ -72,7 +72,7 @@ func cell(values []float64) string {
 	return text
 }
 
-// number shows three digits, and never fewer than there are before the point.
+// number shows three digits, or all digits before the point if there are more.
 func number(value float64) string {
 	switch {
 	case value == float64(int64(value)):
@@ -99,7 +99,7 @@ const (
 	endMark   = "<!-- figures: end -->\n"
 )
 
-// Insert puts the report between the marks of a page.
+// Insert returns the page with the report between its marks. The error is that of a page without them.
 func (r *Report) Insert(page string) (string, error) {
 	before, rest, begun := strings.Cut(page, beginMark)
 	_, after, ended := strings.Cut(rest, endMark)

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// The kernel counts CPU time for user space in hundredths of a second on every architecture that Go runs on.
+// On every architecture that Go supports, the kernel reports CPU time to user space in hundredths of a second.
 const clockTick = 10 * time.Millisecond
 
-// usageOf reads what a process has used so far: fields 14, 15 and 24 of proc_pid_stat(5).
+// usageOf returns what a process has used so far: fields 14, 15 and 24 of proc_pid_stat(5).
 func usageOf(pid int) (usage, error) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return usage{}, fmt.Errorf("bench: process %d: %w", pid, err)
 	}
-	_, rest, _ := strings.Cut(string(text), ") ") // behind the name, which may hold anything
+	_, rest, _ := strings.Cut(string(text), ") ") // after the name, which may contain anything
 	fields := strings.Fields(rest)
 	if len(fields) < 22 {
 		return usage{}, fmt.Errorf("bench: process %d: its stat has %d fields", pid, len(fields))
@@ -33,7 +33,7 @@ func usageOf(pid int) (usage, error) {
 	}, nil
 }
 
-// machine describes the processor and how busy it is.
+// machine returns the processor's name and the load average over one minute.
 func machine() (processor, load string) {
 	processor = "unknown"
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {

@@ -19,14 +19,14 @@ type usage struct {
 	resident int64
 }
 
-// memory is what a worker says of itself after it gave back what it did not need.
+// memory is what a worker reports about itself after it has released what it did not need.
 type memory struct {
 	// Heap and Stacks are in use, in bytes.
 	Heap   uint64 `json:"heap"`
 	Stacks uint64 `json:"stacks"`
 }
 
-// workerProcess is a worker of one side, a process of its own: this program in another role.
+// workerProcess is the worker of one side, a separate process: this program in another role.
 type workerProcess struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
@@ -37,7 +37,7 @@ type workerProcess struct {
 
 const stopPatience = 20 * time.Second
 
-// startWorker starts this program as a worker. What it logs goes to a file of its own.
+// startWorker starts this program as a worker. Its log goes to a file of its own.
 func startWorker(program, role, logFile string, args, env []string) (*workerProcess, error) {
 	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -62,7 +62,7 @@ func startWorker(program, role, logFile string, args, env []string) (*workerProc
 
 func (w *workerProcess) pid() int { return w.cmd.Process.Pid }
 
-// ask sends one line to the worker's control and reads the answer.
+// ask sends one line to the worker's control and returns the answer.
 func (w *workerProcess) ask(line string, answer any) error {
 	if _, err := io.WriteString(w.stdin, line+"\n"); err != nil {
 		return fmt.Errorf("bench: worker %d: %w", w.pid(), err)
@@ -74,13 +74,13 @@ func (w *workerProcess) ask(line string, answer any) error {
 	return json.Unmarshal(text, answer)
 }
 
-// settle has the worker give memory back and tells what it keeps.
+// settle makes the worker release memory and returns what it keeps.
 func (w *workerProcess) settle() (memory, error) {
 	var kept memory
 	return kept, w.ask("settle", &kept)
 }
 
-// stop ends the worker in order, and with force if that takes too long.
+// stop ends the worker, and kills it if that takes too long.
 func (w *workerProcess) stop() error {
 	if w.ended {
 		return w.log.Close()

@@ -16,10 +16,11 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// Environment variable that names the temporal executable to use; it wins over PATH and over the pinned build.
+// envExecutable is the environment variable that names the temporal executable to use. It takes precedence over PATH and the pinned
+// build.
 const envExecutable = "TEMPORAL_CLI"
 
-// Where an Executable was found.
+// The values of Executable.Source.
 const (
 	SourceEnvironment = "$" + envExecutable
 	SourcePath        = "PATH"
@@ -29,33 +30,34 @@ const (
 const (
 	modulePath = "github.com/jobwait/jobwait"
 	toolsFile  = "tools/go.mod"
-	// A cached build answers in about a second: below this the user is told nothing.
+	// A cached build answers in about a second; progress is reported only after this time.
 	quietFor       = 3 * time.Second
 	reportEvery    = 30 * time.Second
 	versionTimeout = 20 * time.Second
 	wayOut         = "install it (https://docs.temporal.io/cli) or set " + envExecutable + " to its path"
 )
 
-// ErrNotFound says that no temporal executable is installed and that none can be built from the working directory.
+// ErrNotFound reports that no temporal executable is installed and that none can be built from the working directory.
 var ErrNotFound = errors.New("devserver: no temporal command")
 
-// Executable is a temporal command line that answered to --version.
+// Executable is a temporal command line that has answered to --version.
 type Executable struct {
 	Path string
 	// Source is SourceEnvironment, SourcePath or SourcePinned.
 	Source string
-	// ServerVersion is that of the server inside, such as "1.29.1".
+	// ServerVersion is the version of the server that it contains, such as "1.29.1".
 	ServerVersion string
 }
 
-// String names the executable for people.
+// String describes the executable for people.
 func (e Executable) String() string {
 	return fmt.Sprintf("%s (server %s, from %s)", e.Path, e.ServerVersion, e.Source)
 }
 
-// Find returns the temporal executable of $TEMPORAL_CLI, else the one on PATH, else the build that the tools module pins. Building
-// takes minutes the first time and about a second afterwards; progress is told what takes long, and may be nil. A $TEMPORAL_CLI
-// that does not work is an error, never passed over. Outside a checkout, with nothing installed, the error is [ErrNotFound].
+// Find returns the temporal executable that $TEMPORAL_CLI names, or else the one on PATH, or else the build that the tools module
+// pins. Building takes minutes the first time and about a second afterwards; what takes long is reported to progress, which may be
+// nil. A $TEMPORAL_CLI that does not work is an error, and nothing else is tried. If nothing is installed and the working directory
+// is not in a checkout, the error is [ErrNotFound].
 func Find(ctx context.Context, progress io.Writer) (Executable, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -68,7 +70,7 @@ func Find(ctx context.Context, progress io.Writer) (Executable, error) {
 	return f.find(ctx)
 }
 
-// finder is Find with its surroundings as values.
+// finder is Find with its environment as values.
 type finder struct {
 	getenv      func(string) string
 	lookPath    func(string) (string, error)
@@ -163,7 +165,7 @@ func (f finder) build(ctx context.Context, root string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// reportWhile tells the progress of something slow until the returned function is called.
+// reportWhile reports the progress of something slow until the returned function is called.
 func (f finder) reportWhile(start time.Time) (stop func()) {
 	done, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -188,11 +190,11 @@ func (f finder) reportWhile(start time.Time) (stop func()) {
 }
 
 func (f finder) report(format string, args ...any) {
-	_, _ = fmt.Fprintf(f.progress, format+"\n", args...) // progress that cannot be shown stops nothing
+	_, _ = fmt.Fprintf(f.progress, format+"\n", args...) // progress that cannot be shown is no error
 }
 
-// lockBuild keeps the test binaries of one `go test ./...` from compiling the same gigabytes side by side: the go command's cache
-// does not wait for another process that already builds an entry.
+// lockBuild prevents the test binaries of one `go test ./...` from compiling the same gigabytes concurrently: the go command's
+// cache does not wait for another process that is building the same entry.
 func lockBuild(ctx context.Context) (unlock func(), err error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -17,7 +17,7 @@ const (
 	checkEvery    = 50 * time.Millisecond
 )
 
-// awaitReady returns when the server serves, when it died, or when the context ends.
+// awaitReady returns when the server is serving, when it has died, or when the context ends.
 func (s *Server) awaitReady(ctx context.Context) error {
 	conn, err := grpc.NewClient(s.Address,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),

@@ -20,45 +20,46 @@ import (
 const (
 	host             = "127.0.0.1"
 	defaultNamespace = "default"
-	// It is ready in well under a second; a loaded machine gets more.
+	// A server is ready in well under a second; this allows for a loaded machine.
 	startTimeout = 20 * time.Second
-	// It stops in under two seconds; after this it is killed.
+	// A server stops in under two seconds; after this time it is killed.
 	stopTimeout = 15 * time.Second
 	// A free port can be taken between its choice and its use.
 	portAttempts = 3
 )
 
-// Options says how to run a development server. Only Executable is required.
+// Options configure a development server. Only Executable is required.
 type Options struct {
 	// Executable is what [Find] returned.
 	Executable Executable
-	// Namespace to create and wait for; default "default".
+	// Namespace is created and waited for. Empty means "default".
 	Namespace string
-	// Port of the server's gRPC interface on 127.0.0.1; 0 takes a free one.
+	// Port is the port of the server's gRPC interface on 127.0.0.1; 0 means a free one.
 	Port int
-	// UI serves Temporal's Web UI as well, at UIPort; 0 takes a free one.
+	// UI serves Temporal's Web UI as well, on UIPort; 0 means a free one.
 	UI     bool
 	UIPort int
-	// DBFilename keeps the state in this SQLite file, so that a server started later with the same file (and the same port, if clients
-	// are to reconnect) goes on where this one ended. What a killed server had acknowledged is still there, what a power failure leaves
-	// is not promised. Empty: a file of its own, which goes when the server ends.
+	// DBFilename is the SQLite file that keeps the state, so that a server that is started later with the same file (and the same
+	// port, if clients are to reconnect) continues from there. After Kill, everything that the server had acknowledged is still there;
+	// after a power failure that is not promised. Empty means a temporary file, which is deleted when the server ends.
 	DBFilename string
-	// InMemory keeps the state in no file. Such a server can lose all of it, its namespace included, when a caller goes away in the
-	// middle of a transaction (temporalio/temporal, pull request 10427).
+	// InMemory keeps the state in memory instead of a file. Such a server can lose all of it, including its namespace, if a caller
+	// goes away in the middle of a transaction (temporalio/temporal, pull request 10427).
 	InMemory bool
-	// SearchAttributes registers those that jobwait writes. Without them its workflows run and say that they are unregistered.
+	// SearchAttributes registers the search attributes that jobwait writes. Without them its workflows run, and report that they are
+	// not registered.
 	SearchAttributes bool
-	// FastTimers lets timers under one second fire when they are due. A stock server fires them after about a second.
+	// FastTimers makes timers of less than a second fire when they are due. A stock server fires them after about a second.
 	FastTimers bool
-	// DynamicConfig are further server settings, each KEY=VALUE with a JSON value.
+	// DynamicConfig lists further server settings, each KEY=VALUE with a JSON value.
 	DynamicConfig []string
-	// LogWriter receives what the server writes; nil discards it.
+	// LogWriter receives the server's output; nil discards it.
 	LogWriter io.Writer
-	// Progress is told what starts and where; nil tells nobody.
+	// Progress receives a line about what starts and where; nil discards it.
 	Progress io.Writer
 }
 
-// Validate reports the first option that cannot be used.
+// Validate returns an error for the first option that cannot be used.
 func (o Options) Validate() error {
 	if o.Executable.Path == "" {
 		return errors.New("devserver: no executable given; take the one that Find returns")
@@ -84,26 +85,26 @@ func (o Options) Validate() error {
 
 // Server is a running development server.
 type Server struct {
-	// Address is host:port for Temporal clients.
+	// Address is the host:port for Temporal clients.
 	Address string
-	// UIAddress is the Web UI's URL; empty without one.
+	// UIAddress is the URL of the Web UI; empty if it is not served.
 	UIAddress string
-	// Namespace exists and answers.
+	// Namespace is the namespace, which exists and answers.
 	Namespace string
-	// Port is the gRPC port, for a restart at the same place.
+	// Port is the gRPC port, for restarting the server on the same one.
 	Port int
 
 	cmd    *exec.Cmd
-	dir    string // of the server's own state; empty: it has none
+	dir    string // of the server's own state; empty if it has none
 	stderr *tail
 	exited chan struct{}
 	result error // of the child; read only after exited is closed
 }
 
-// ExitError is a server that ended by itself.
+// ExitError reports a server that ended by itself.
 type ExitError struct {
 	Err    error  // how the process ended; nil for exit code 0
-	Stderr string // the end of what it wrote
+	Stderr string // the end of what it wrote to stderr
 }
 
 func (e *ExitError) Error() string {
@@ -116,8 +117,8 @@ func (e *ExitError) Error() string {
 
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// Start runs a server and returns once its frontend serves and its namespace answers, within 20 seconds. The context bounds the
-// start, not the server's life: call Stop. A server that died on the way gives an [*ExitError].
+// Start runs a server and returns once its frontend serves and its namespace answers, which must happen within 20 seconds. The
+// context bounds the start, not the server's life: call Stop. If the server dies meanwhile, the error is an [*ExitError].
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
@@ -132,7 +133,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	}
 }
 
-// lostFreePort reports whether somebody else took a port that this package had chosen.
+// lostFreePort reports whether another process took a port that this package had chosen.
 func lostFreePort(opts Options, err error) bool {
 	var exit *ExitError
 	chosen := opts.Port == 0 || (opts.UI && opts.UIPort == 0)
@@ -181,8 +182,8 @@ func newServer(ctx context.Context, opts Options) (*Server, error) {
 	return s, nil
 }
 
-// claimPort finds a free port, or makes sure that the wanted one is: a server of somebody else that answers there would pass for
-// ours.
+// claimPort finds a free port, or makes sure that the wanted one is free, so that another server that listens there is not mistaken
+// for ours.
 func claimPort(ctx context.Context, want int) (int, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(want)))
@@ -289,13 +290,13 @@ func (s *Server) announce(opts Options) {
 	}
 }
 
-// PID is the id of the server's process.
+// PID returns the id of the server's process.
 func (s *Server) PID() int { return s.cmd.Process.Pid }
 
-// Exited is closed when the server's process has ended, for whatever reason.
+// Exited returns a channel that is closed when the server's process has ended, for whatever reason.
 func (s *Server) Exited() <-chan struct{} { return s.exited }
 
-// Stop ends the server and waits for it, for at most 15 seconds before it is killed. Stopping again does nothing.
+// Stop ends the server and waits for it; after 15 seconds it is killed. It may be called again.
 func (s *Server) Stop() error {
 	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
 		return s.Kill() // gone already, or a system that cannot interrupt
@@ -308,7 +309,7 @@ func (s *Server) Stop() error {
 	}
 }
 
-// Kill ends the server at once, as a crash would, and waits until it is gone. Only a state in [Options.DBFilename] outlives it.
+// Kill ends the server at once, as a crash would, and waits until it is gone. Only state in [Options.DBFilename] survives.
 func (s *Server) Kill() error {
 	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("devserver: killing process %d: %w", s.cmd.Process.Pid, err)

@@ -7,7 +7,7 @@ import (
 
 const tailBytes = 4 << 10
 
-// tail keeps the last tailBytes of what a child wrote, for the error message of one that died.
+// tail keeps the last tailBytes of a child's output, for the error message if it dies.
 type tail struct {
 	mu   sync.Mutex
 	kept []byte

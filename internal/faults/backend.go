@@ -13,17 +13,17 @@ import (
 	"github.com/jobwait/jobwait/internal/devserver"
 )
 
-// ClusterPostgres is the one cluster that there is beside the development server.
+// ClusterPostgres is the value of Options.Cluster for a server on PostgreSQL.
 const ClusterPostgres = "postgres"
 
-// backend is the Temporal of a run: its server can be broken, and its database where it has one of its own.
+// backend is the Temporal of a run. Faults can hit its server, and its database if it has one.
 type backend interface {
 	address() (hostPort, namespace string)
 	do(ctx context.Context, action Action) error
 	close() error
 }
 
-// usualEventsPerRun gives most longer waits several runs.
+// usualEventsPerRun makes most of the longer waits continue as new several times.
 const usualEventsPerRun = 120
 
 func suggestion(options Options) string {
@@ -78,7 +78,7 @@ func (d *development) do(ctx context.Context, action Action) error {
 	}
 }
 
-// restart starts the server at its port. The port of a killed process can be held for a moment.
+// restart starts the server on its port, which may stay taken for a moment after a process was killed.
 func (d *development) restart(ctx context.Context) error {
 	var err error
 	for range 10 {

@@ -17,7 +17,7 @@ type Binaries struct {
 
 const module = "github.com/jobwait/jobwait"
 
-// BuildBinaries builds the programs into a directory. flags are further flags for the workers' builds.
+// BuildBinaries builds the programs of a run into a directory. flags are additional flags for building the workers.
 func BuildBinaries(ctx context.Context, dir string, options Options, flags ...string) (Binaries, error) {
 	made := Binaries{Provider: filepath.Join(dir, "fakeprovider"), Workers: map[Build]string{
 		Old: filepath.Join(dir, "worker-old"), New: filepath.Join(dir, "worker-new"),
@@ -31,7 +31,7 @@ func BuildBinaries(ctx context.Context, dir string, options Options, flags ...st
 	return made, goBuild(ctx, made.Provider, module+"/waittest/fakeprovider")
 }
 
-// buildOld builds the workers that a run begins with, from the revision that is upgraded from.
+// buildOld builds the workers that a run begins with, from Options.OldRevision if it is set.
 func buildOld(ctx context.Context, to string, options Options, flags []string) error {
 	if options.OldRevision == "" {
 		return goBuild(ctx, to, module+"/worker", flags...)
@@ -66,7 +66,7 @@ func checkOut(ctx context.Context, dir, revision string) (string, error) {
 	return dir, os.Remove(archive)
 }
 
-// buildNew builds the workers that a run ends with: of the version of tomorrow, or on a clock that jumps, if that is wanted.
+// buildNew builds the workers that a run ends with, from the options' Overlay or with the stepped clock if these are set.
 func buildNew(ctx context.Context, to string, options Options, flags []string) error {
 	if options.Overlay != "" {
 		flags = append([]string{"-overlay", options.Overlay}, flags...)
@@ -93,7 +93,7 @@ func goBuild(ctx context.Context, to, pkg string, flags ...string) error {
 	return nil
 }
 
-// moduleRoot is where the module's files are.
+// moduleRoot returns the directory of the module's files.
 func moduleRoot(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// clockEdits make a standard library in which time.Now is off by so much, anew every few seconds and differently in each process.
-// The monotonic clock stays what it is, as it does when somebody sets a machine's clock.
+// clockEdits make a standard library whose time.Now is wrong by some seconds or an hour. The error changes every few seconds and
+// differs between processes. The monotonic clock stays right, as if somebody set a machine's clock.
 func clockEdits() []Edit {
 	file := filepath.Join("src", "time", "time.go")
 	return []Edit{
@@ -30,7 +30,7 @@ func clockStep(mono int64) int64 {
 }
 `
 
-// steppedClock writes that library's file and the list that "go build -overlay" reads.
+// steppedClock writes the edited file of the standard library and the list that "go build -overlay" reads.
 func steppedClock(ctx context.Context, dir string) (string, error) {
 	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {

@@ -21,13 +21,13 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// RuleReplay is the one rule that the checker leaves to the product's own tool: every history replays strictly.
+// RuleReplay is the rule that the product's own tool checks instead of the checker: every history must replay strictly.
 const RuleReplay = "replay"
 
-// sideBySide is how many waits are fetched and checked at once.
+// sideBySide is how many waits are fetched and checked concurrently.
 const sideBySide = 4
 
-// check fetches what the witnesses have to say and holds it against the rules.
+// check fetches what the witnesses say and checks it against the rules.
 func (r *run) check(ctx context.Context) (Report, error) {
 	r.say("fetching histories; %s", r.openLine(ctx))
 	runs, err := r.listRuns(ctx)
@@ -49,7 +49,7 @@ func (r *run) check(ctx context.Context) (Report, error) {
 		report.add(seen)
 		seen.join(&fleet)
 	})
-	if report.Holds = fleet.Holds(); !r.options.Upgrades() { // workers of before do not hold each other's waits back
+	if report.Holds = fleet.Holds(); !r.options.Upgrades() { // old workers do not hold back each other's waits
 		report.Violations = append(report.Violations, fleet.Check()...)
 	}
 	check.Sort(report.Violations)
@@ -78,7 +78,7 @@ type listed struct {
 	started time.Time
 }
 
-// listRuns lists all runs of all waits, whoever started them, by workflow id and in the order of their starts.
+// listRuns returns all runs of all waits, whoever started them, by workflow id and in the order of their starts.
 func (r *run) listRuns(ctx context.Context) (map[string][]listed, error) {
 	runs := map[string][]listed{}
 	var token []byte
@@ -104,14 +104,14 @@ func (r *run) listRuns(ctx context.Context) (map[string][]listed, error) {
 	return runs, nil
 }
 
-// received is the provider's log: status and cancel requests by job, those to submit by the submission, and the jobs that each
-// has made.
+// received is the provider's log: status and cancel requests by job, submit requests by submission, and the jobs that each
+// submission has made.
 type received struct {
 	byJob, submits map[string][]check.Request
 	made           map[string][]string
 }
 
-// requests reads the log. The provider is stopped first, so that it is whole.
+// requests reads the provider's log. It first stops the provider, so that the log is complete.
 func (r *run) requests() (received, error) {
 	got := received{map[string][]check.Request{}, map[string][]check.Request{}, map[string][]string{}}
 	if err := r.crew.provider.stop(); err != nil {
@@ -131,7 +131,7 @@ func (r *run) requests() (received, error) {
 	return got, err
 }
 
-// unplanned are workflows, and requests, that neither the plan nor a job that was made explains.
+// unplanned returns violations for workflows and requests that belong neither to the plan nor to a job that was made.
 func (r *run) unplanned(runs map[string][]listed, requests received) []check.Violation {
 	workflows, jobs, reports := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, w := range r.plan.Waits {
@@ -148,7 +148,7 @@ func (r *run) unplanned(runs map[string][]listed, requests received) []check.Vio
 	)
 }
 
-// nobodys are the names of what was found that nobody knows.
+// nobodys returns a violation for each name that was found and belongs to nobody.
 func nobodys[T any](found map[string]T, known map[string]bool, rule, text string) []check.Violation {
 	var unknown []check.Violation
 	for name := range found {
@@ -159,7 +159,7 @@ func nobodys[T any](found map[string]T, known map[string]bool, rule, text string
 	return unknown
 }
 
-// seen is what the witnesses say of a planned wait: a wait, or a submission and the waits that came of it.
+// seen is what the witnesses say about a planned wait: a wait, or a submission and the waits for its jobs.
 type seen struct {
 	waits      []check.Wait
 	submission *check.Submission
@@ -176,7 +176,7 @@ func (s seen) join(fleet *check.Fleet) {
 	}
 }
 
-// see fetches what the witnesses say and checks it.
+// see fetches what the witnesses say about a planned wait and checks it.
 func (r *run) see(ctx context.Context, w Wait, runs map[string][]listed, requests received) seen {
 	if w.Submit == nil {
 		return r.seeWait(ctx, w, w.Job, runs, requests)
@@ -252,7 +252,7 @@ func (r *run) fetchRuns(ctx context.Context, name, workflowID string, runs map[s
 	return replays, nil
 }
 
-// keep writes down what the witnesses say where a rule was broken: the histories as they are recorded for replay, the audits and the
+// keep writes down what the witnesses say if a rule was broken: the histories in the form that replays, the audits and the
 // provider's log.
 func (r *run) keep(name string, requests []check.Request, runs []check.Run, found []check.Violation) error {
 	if len(found) == 0 {
@@ -272,14 +272,14 @@ func (r *run) keep(name string, requests []check.Request, runs []check.Run, foun
 	return errors.Join(errs...)
 }
 
-// started reads the spec that a workflow was started with: of several attempts, the one that came through.
+// started returns the spec that a workflow was started with: of several attempts, that of the successful one.
 func started(run check.Run, into any) error {
 	input := run.History.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetInput().GetPayloads()
 	return json.Unmarshal(input[0].GetData(), into)
 }
 
-// fetch reads a run's history and its audit. A worker that has just started may take a moment to answer the query. A wait that
-// was stopped before it began has no audit and says so; the checker finds one that should have.
+// fetch reads a run's history and its audit. A worker that has just started may take a moment to answer the query. A wait that was
+// stopped before it began has no audit and says so; the checker reports it if it should have one.
 func (r *run) fetch(ctx context.Context, workflowID, runID string) (check.Run, error) {
 	one := check.Run{ID: runID}
 	var err error

@@ -20,19 +20,19 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// crew is every process of a run.
+// crew is all processes of a run.
 type crew struct {
 	binaries Binaries
 	options  Options
 	temporal backend
 	provider *provider
 	client   client.Client
-	keys     map[string]signing.PrivateKey // by whom they sign for
+	keys     map[string]signing.PrivateKey // by the person that they sign for
 	workers  *workers
 	logs     []*os.File
 }
 
-// newCrew starts the server and the provider, and as many workers as are wanted. fail is told when workers do not stay.
+// newCrew starts the server, the provider and the workers. fail is called if workers keep ending.
 func newCrew(ctx context.Context, options Options, plan Plan, binaries Binaries, fail func(error)) (*crew, error) {
 	c := &crew{binaries: binaries, options: options}
 	c.workers = newWorkers(options, c.worker, fail)
@@ -94,8 +94,8 @@ func (c *crew) startServer(ctx context.Context) error {
 	return err
 }
 
-// writeCredentials names the key for those who share it, once more for a person to put in a refused one's place, and for each wait
-// that has one of its own.
+// writeCredentials writes the provider's key under several names: that of the waits that share it, the one that a person puts in
+// place of a refused one, and one for each wait that has its own.
 func (c *crew) writeCredentials(plan Plan) error {
 	var text strings.Builder
 	text.WriteString("credentials:\n")
@@ -105,7 +105,7 @@ func (c *crew) writeCredentials(plan Plan) error {
 	return os.WriteFile(c.file("credentials.yaml"), []byte(text.String()), 0o600)
 }
 
-// writePolicy caps what a decision may grant.
+// writePolicy writes the policy that caps what a decision may grant.
 func (c *crew) writePolicy() error {
 	text := fmt.Sprintf("grants: {seconds: %d, status_requests: %d, transport_failures: %d, rate_limited: %d}\n",
 		most.Seconds, most.StatusRequests, most.TransportFailures, most.RateLimited)
@@ -115,7 +115,7 @@ func (c *crew) writePolicy() error {
 // most is what one decision may grant.
 var most = wire.GrantBounds{Seconds: 45, StatusRequests: 6, TransportFailures: 4, RateLimited: 3} //nolint:gochecknoglobals // a constant in all but the language
 
-// writeFiles writes what the workers read.
+// writeFiles writes the files that the workers read.
 func (c *crew) writeFiles(plan Plan) error {
 	if err := os.MkdirAll(c.file("tables"), 0o700); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (c *crew) writeFiles(plan Plan) error {
 	return errors.Join(c.writeCredentials(plan), c.writePolicy(), bed.WriteTables(c.file("tables")), c.writeKeys())
 }
 
-// writeKeys makes a key for each of the people, or takes those that a run has left, and has them trusted.
+// writeKeys makes a signing key for each of the people, or reads those of an earlier run, and writes the list of trusted keys.
 func (c *crew) writeKeys() error {
 	c.keys = map[string]signing.PrivateKey{}
 	text := "keys:\n"
@@ -145,7 +145,7 @@ func (c *crew) writeKeys() error {
 	return os.WriteFile(c.file("keys.yaml"), []byte(text), 0o600)
 }
 
-// trusted are the keys of which one must have signed a decision on a wait.
+// trusted returns the keys one of which must sign each decision on a wait; nil if decisions need no signature.
 func (c *crew) trusted(w Wait) []wire.DecisionKey {
 	if !w.Signed {
 		return nil
@@ -171,13 +171,13 @@ func appendTo(file string) (*os.File, error) {
 	return os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 }
 
-// stopTimeout is longer than a request, so that a worker that is told to stop finishes those it has sent.
+// stopTimeout is longer than a request, so that a worker that is told to stop finishes what it has sent.
 const stopTimeout = 8 * time.Second
 
-// signedQueue is where the waits are whose decisions must be signed.
+// signedQueue is the task queue of the waits whose decisions must be signed.
 const signedQueue = "jobwait-signed"
 
-// worker is how a worker is started.
+// worker returns the command of a worker.
 func (c *crew) worker(as Fault) child.Command {
 	args := []string{
 		"--demo", "--tables", c.file("tables"), "--credentials", c.file("credentials.yaml"), "--policy", c.file("policy.yaml"),
@@ -217,7 +217,7 @@ func (c *crew) do(ctx context.Context, fault Fault) error {
 	}
 }
 
-// close ends every process and closes what they wrote to.
+// close ends all processes and closes their logs.
 func (c *crew) close() error {
 	var errs []error
 	if c.client != nil {
@@ -236,7 +236,7 @@ func (c *crew) close() error {
 	return errors.Join(errs...)
 }
 
-// pause lets time pass, unless the run ends.
+// pause sleeps, unless the run ends.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Fault is one thing that is done to a process.
+// Fault is one thing that is done to a process at a time from the start of the run.
 type Fault struct {
 	At time.Duration
 	Do Action
-	// Worker is which one, for the actions on a worker.
+	// Worker is the place of the worker, for actions on workers.
 	Worker int
-	// Build is which binary a worker is started from.
+	// Build is the binary that a worker is started from.
 	Build Build
-	// FullDisk has a worker that is started write its log to a device without space.
+	// FullDisk makes a worker that is started write its log to a device without space.
 	FullDisk bool
 }
 
@@ -27,22 +27,22 @@ const (
 	StopWorker    Action = "stop worker"    // SIGTERM; it may finish its requests
 	FreezeWorker  Action = "freeze worker"  // SIGSTOP
 	ThawWorker    Action = "thaw worker"    // SIGCONT
-	StartWorker   Action = "start worker"   // in the place of one that was killed or stopped
-	FinishUpgrade Action = "finish upgrade" // SIGTERM to every old worker, with a new one beside it
+	StartWorker   Action = "start worker"   // in place of one that was killed or stopped
+	FinishUpgrade Action = "finish upgrade" // SIGTERM to every old worker, while a new one starts
 	KillServer    Action = "kill server"    // SIGKILL
 	StopServer    Action = "stop server"    // SIGINT
 	StartServer   Action = "start server"   // at the same port, with the same file
 	CrashDatabase Action = "crash database" // SIGQUIT, as pg_ctl stop -m immediate: the next start recovers
 	KillDatabase  Action = "kill database"  // SIGKILL of its first process
 	StartDatabase Action = "start database" // at the same port, with the same data
-	StopProvider  Action = "stop provider"  // SIGTERM, so that its log is whole; open requests break off
-	StartProvider Action = "start provider" // at the same address, every job where it was
+	StopProvider  Action = "stop provider"  // SIGTERM, so that its log is complete; open requests are cut off
+	StartProvider Action = "start provider" // at the same address, with every job in the state that it was in
 )
 
-// FullLog is counted beside StartWorker where the worker's log is on a full disk.
+// FullLog is counted in addition to StartWorker if the worker's log is on a full disk.
 const FullLog = "log on a full disk"
 
-// Build is which of the two worker binaries a process runs.
+// Build is one of the two worker binaries.
 type Build string
 
 // The builds: before and after an upgrade.
@@ -51,8 +51,8 @@ const (
 	New Build = "new"
 )
 
-// drawFaults draws what happens every 2 to 8 seconds, in short runs more often, until the last tenth of the run. Each thing that
-// is broken is mended.
+// drawFaults draws a fault every 2 to 8 seconds, more often in short runs, until the last tenth of the run. Whatever is broken is
+// repaired later.
 func drawFaults(r *rand.Rand, options Options) []Fault {
 	d := faultDraw{Rand: r, options: options, free: map[string]time.Duration{}}
 	least, most := min(2*time.Second, options.For/16), min(8*time.Second, options.For/8)
@@ -66,11 +66,10 @@ func drawFaults(r *rand.Rand, options Options) []Fault {
 	return d.out
 }
 
-// An upgrade from another revision is rolled out from the fourth to the sixth tenth of the run; until then workers are old, and new
-// ones afterwards.
+// An upgrade is rolled out from the fourth to the sixth tenth of the run. Before that all workers are old, after it all are new.
 const rolloutFrom, rolloutUntil = 4, 6
 
-// build is what a worker is started from. Without an upgrade the builds take turns by chance.
+// build draws the binary of a worker. Without an upgrade both are used throughout.
 func (d *faultDraw) build(at time.Duration) Build {
 	drawn := []Build{Old, New}[d.IntN(2)]
 	switch tenth := 10 * at / d.options.For; {
@@ -83,7 +82,7 @@ func (d *faultDraw) build(at time.Duration) Build {
 	}
 }
 
-// faultDraw remembers from when on each process may be broken again.
+// faultDraw draws faults. free is when each process may be broken again.
 type faultDraw struct {
 	*rand.Rand
 	options Options
@@ -110,13 +109,13 @@ func (d *faultDraw) one(at time.Duration) {
 		d.outage(at, "server", StopServer, StartServer, 5*time.Second)
 	case n < 92 && d.options.Cluster == ClusterPostgres:
 		end := []Action{CrashDatabase, KillDatabase}[d.IntN(2)]
-		d.outage(at, "server", end, StartDatabase, 5*time.Second) // a server that finds no database does not start
+		d.outage(at, "server", end, StartDatabase, 5*time.Second) // without a database, the server would not start
 	default:
 		d.outage(at, "provider", StopProvider, StartProvider, 8*time.Second)
 	}
 }
 
-// worker ends a worker and starts one of either build in its place.
+// worker draws the end of a worker and the start of its replacement.
 func (d *faultDraw) worker(at time.Duration, worker int, end Action, after time.Duration) {
 	if !d.take(workerName(worker), at, at+after+3*time.Second) {
 		return
@@ -139,7 +138,7 @@ func (d *faultDraw) outage(at time.Duration, what string, end, begin Action, mos
 	}
 }
 
-// take claims a process for a time, unless it is broken already.
+// take reserves a process for a time, unless it is broken already.
 func (d *faultDraw) take(what string, from, until time.Duration) bool {
 	if from < d.free[what] {
 		return false

@@ -10,26 +10,26 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// kind is one story of a job.
+// kind is a scenario of a job.
 type kind struct {
 	name string
 	draw func(*rand.Rand, *Wait)
-	// shares has the waits of this kind use one credential, so that a worker holds all of them back for what the provider asked of
-	// one. The others have one each: their provider asks for more than a run can spare.
+	// shares makes the waits of this kind use the same credential, so that a worker holds all of them back for what the provider asks
+	// of one. The others have one each, because their provider asks for longer than a run can spare.
 	shares bool
 }
 
-// resultURL is the one result that a job can have.
+// resultURL returns the URL of the only result that a job can have.
 func resultURL(job string) string { return "https://files.example.com/" + job + ".csv" }
 
-// unknownState is one that the provider's table does not list.
+// unknownState is a state that the provider's table does not list.
 const unknownState = "archiving"
 
 func running(r *rand.Rand, most int) waittest.Step {
 	return waittest.State("running").Times(1 + r.IntN(most))
 }
 
-// script lets a job run for a while, then do that, then run again and succeed.
+// script makes a job run for a while, then do what middle says, then run again and succeed.
 func script(r *rand.Rand, w *Wait, middle ...waittest.Step) {
 	steps := append([]waittest.Step{waittest.State("queued"), running(r, w.polls)}, middle...)
 	w.Script = waittest.Script(append(steps, running(r, w.polls), waittest.Succeeded(resultURL(w.Job)))...)
@@ -37,7 +37,7 @@ func script(r *rand.Rand, w *Wait, middle ...waittest.Step) {
 
 func seconds(r *rand.Rand, least, most int) string { return strconv.Itoa(least + r.IntN(most-least+1)) }
 
-// kinds are in turn what the jobs of a run are like.
+// kinds are the scenarios of jobs, which a run uses in turn.
 var kinds = []kind{ //nolint:gochecknoglobals // a table
 	{shares: true, name: "plain", draw: func(r *rand.Rand, w *Wait) { script(r, w) }},
 	{shares: true, name: "retry-after", draw: func(r *rand.Rand, w *Wait) {
@@ -45,7 +45,7 @@ var kinds = []kind{ //nolint:gochecknoglobals // a table
 			waittest.State("queued").RetryAfter(seconds(r, 3, 6)), waittest.Status(503).RetryAfter(seconds(r, 4, 8)),
 			waittest.Status(429).RetryAfter(seconds(r, 4, 9)+".5"), running(r, w.polls), waittest.Succeeded(resultURL(w.Job)))
 		for at := 2 * time.Second; at < min(w.Life, 30*time.Second); at += 2 * time.Second {
-			w.Nudges = append(w.Nudges, at) // while it may not ask
+			w.Nudges = append(w.Nudges, at) // while the wait may not ask
 		}
 	}},
 	{shares: true, name: "hints", draw: func(r *rand.Rand, w *Wait) {
@@ -130,8 +130,8 @@ var kinds = []kind{ //nolint:gochecknoglobals // a table
 	}},
 }
 
-// submitKinds are in turn what the submissions of a run are like. Every third is at a provider that knows no keys: the first of
-// those leave people in doubt whether there is a job.
+// submitKinds are the scenarios of submissions, which a run uses in turn. Every third is at a provider without idempotency keys,
+// where the first few leave people in doubt whether there is a job.
 var submitKinds = []kind{ //nolint:gochecknoglobals // a table
 	{shares: true, name: "submitted", draw: func(r *rand.Rand, w *Wait) { script(r, w) }},
 	{name: "answer-lost", draw: submitting(waittest.SubmitStep{Answer: waittest.Hangup()})},
@@ -171,12 +171,12 @@ var submitKinds = []kind{ //nolint:gochecknoglobals // a table
 	}},
 }
 
-// otherAtLast is somebody who sees that a credential was turned down, tries it once more, and then another one.
+// otherAtLast are the answers of somebody who tries a refused credential once more, and then another one.
 var otherAtLast = []Answer{ //nolint:gochecknoglobals // a constant in all but the language
 	{Kind: wire.DecisionUseCredential, Same: true}, {Kind: wire.DecisionUseCredential}, {Kind: wire.DecisionClose},
 }
 
-// submitting lets that happen to the first requests to submit a job, which then runs and succeeds.
+// submitting makes steps happen to the first submit requests of a job, which then runs and succeeds.
 func submitting(steps ...waittest.SubmitStep) func(*rand.Rand, *Wait) {
 	return func(r *rand.Rand, w *Wait) {
 		script(r, w)

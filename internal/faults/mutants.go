@@ -12,15 +12,15 @@ import (
 	"github.com/jobwait/jobwait/internal/faults/check"
 )
 
-// Mutant is a fault planted in the core, which the checker has to find.
+// Mutant is a fault planted in the product's code, which the checker has to find.
 type Mutant struct {
 	Name  string
 	Edits []Edit
-	// Rule is the one that it breaks.
+	// Rule is the rule of the checker that the fault breaks.
 	Rule string
 }
 
-// Mutants are the planted faults.
+// Mutants returns the planted faults.
 func Mutants() []Mutant {
 	return []Mutant{
 		{
@@ -136,12 +136,12 @@ func (m Mutant) overlay(root, dir string) (string, error) {
 	return list, nil
 }
 
-// eventsPerMutantRun lets even a short wait continue as new.
+// eventsPerMutantRun makes even a short wait continue as new.
 const eventsPerMutantRun = 40
 
-// RunMutants runs each mutant whose name contains a text with the same plan and reports whether each was caught by the rule that
-// it breaks. Histories are not replayed: the code would notice that it is not what recorded them, and the checker has to find
-// the fault by itself.
+// RunMutants runs each mutant whose name contains the text named, all with the same plan, and reports whether each was caught by
+// the rule that it breaks. Histories are not replayed: a replay would notice that other code recorded them, but the checker has to
+// find the fault by itself.
 func RunMutants(ctx context.Context, options Options, named string, stdout, progress io.Writer) (allCaught bool, err error) {
 	mutants := slices.DeleteFunc(Mutants(), func(m Mutant) bool { return !strings.Contains(m.Name, named) })
 	if len(mutants) == 0 {

@@ -5,8 +5,9 @@ import (
 	"path/filepath"
 )
 
-// nextEdits make a version of tomorrow of the code that is here: what a worker prepares has one value more, by which delays are
-// longer. A worker of today that took up such a wait would make other timers, and what it had made would not replay tomorrow.
+// nextEdits turn the present code into a future version: what its workers prepare has one more value, which makes delays longer. A
+// worker of today that continued such a wait would set other timers, and the history that it left would not replay in the future
+// version.
 func nextEdits() []Edit {
 	return []Edit{
 		{"wire/prepared.go", "\tResetRunID string ", "\t// Tomorrow has delays that are longer.\n\tTomorrow bool `json:\"tomorrow,omitempty\"`\n\tResetRunID string "},
@@ -19,8 +20,8 @@ func nextEdits() []Edit {
 	}
 }
 
-// BuildNext builds this suite with the code of tomorrow, which its histories have to be replayed by, and returns what has to be put
-// into Options.Overlay to have the new workers built so, too.
+// BuildNext builds this suite with the code of the future version, because its histories must be replayed by it. overlaid is the
+// value of Options.Overlay with which the new workers are built from that code, too.
 func BuildNext(ctx context.Context, dir string) (suite, overlaid string, err error) {
 	root, err := moduleRoot(ctx)
 	if err != nil {

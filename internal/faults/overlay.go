@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Edit replaces a text that stands once in a source file.
+// Edit replaces a text that occurs once in a source file.
 type Edit struct{ File, Old, New string }
 
-// overlay writes the edited files below root and the list of them that `go build -overlay` reads. An edit whose text is gone, or
-// stands more than once, is an error: what it was to plant would not be there.
+// overlay writes the edited files below root and the list of them that `go build -overlay` reads. An edit whose text does not occur
+// exactly once is an error, because its fault would not be planted.
 func overlay(root, dir string, edits []Edit) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// people answer escalations as the plan says. They look who asks in the list of waits, as people do.
+// people answer escalations as the plan says. They find them in the list of waits, as people do.
 type people struct {
 	client client.Client
 	crew   *crew
@@ -26,13 +26,14 @@ type people struct {
 	grant time.Duration
 
 	mu sync.Mutex
-	// said counts the answers to each wait; settled are the escalations that need no more; asked is when a wait was last looked at.
+	// said counts the answers to each wait. settled are the escalations that have been answered and the waits whose window is to
+	// lapse. asked is when a wait was last looked at.
 	said    map[string]int
 	settled map[string]bool
 	asked   map[string]time.Time
-	// last says that everything has to end now: whatever is asked is closed.
+	// last reports whether everything has to end now: all questions are answered with close.
 	last bool
-	// counts are the decisions by kind, for the report.
+	// counts are the numbers of decisions by kind, for the report.
 	counts map[string]int
 }
 
@@ -44,14 +45,14 @@ func newPeople(c *crew, plan Plan, options Options) *people {
 	return p
 }
 
-// The server has more to do than to be asked: so many waits are looked at side by side, each no more often than that, and after a
-// round that took long there is as long a rest.
+// People must not keep the server busy: at most atOnce waits are looked at concurrently, each at most once in notAgain, and after
+// each round people rest for as long as it took.
 const (
 	atOnce   = 8
 	notAgain = 3 * time.Second
 )
 
-// work answers until the context ends. Whatever fails is tried again: servers and workers come and go.
+// work answers until the context ends. Whatever fails is retried, because servers and workers come and go.
 func (p *people) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -64,14 +65,14 @@ func (p *people) work(ctx context.Context) {
 	}
 }
 
-// hurry makes people close whatever is asked from now on.
+// hurry makes people answer every question with close from now on.
 func (p *people) hurry() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.last, p.settled = true, map[string]bool{}
 }
 
-// asking are waits that show an escalation and have not been answered, a few at once.
+// asking returns some waits that show an escalation and have not been answered.
 func (p *people) asking(ctx context.Context) []string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -89,7 +90,7 @@ func (p *people) asking(ctx context.Context) []string {
 	return open
 }
 
-// looksAt reports whether it is time to look at a wait, and notes that somebody does.
+// looksAt reports whether it is time to look at a wait, and records that somebody does.
 func (p *people) looksAt(workflowID string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,7 +101,7 @@ func (p *people) looksAt(workflowID string) bool {
 	return true
 }
 
-// lets reports a wait whose open question is to lapse: it is looked at no more until everything has to end.
+// lets reports whether an escalation has been answered already.
 func (p *people) lets(workflowID string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -159,7 +160,7 @@ func (p *people) count(what string) {
 	p.counts[what]++
 }
 
-// answersOf are what is said to a wait's questions. The wait of a submitted job is in no plan.
+// answersOf returns the answers to a wait's questions. The wait for a submitted job is not in the plan.
 func (p *people) answersOf(workflowID string) []Answer {
 	if w, planned := p.waits[workflowID]; planned {
 		return w.Answers
@@ -167,7 +168,7 @@ func (p *people) answersOf(workflowID string) []Answer {
 	return []Answer{{Kind: wire.DecisionExtend}, {Kind: wire.DecisionAcceptResult, BySignal: true}, {Kind: wire.DecisionClose}}
 }
 
-// choose is what is said to the nth question of a wait: what the plan has, or close where that is not offered.
+// choose returns the answer to the next question of a wait: that of the plan, or close if that is not offered.
 func (p *people) choose(workflowID string, open wire.EscalationView) (Answer, int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -184,8 +185,8 @@ func offers(open wire.EscalationView, kind wire.DecisionKind) bool {
 	return slices.ContainsFunc(open.Options, func(o wire.Option) bool { return o.Kind == kind })
 }
 
-// find looks for a job at the provider before it is attached, as somebody does who may not have it made twice. Where there is none
-// it is submitted again. Somebody else may wait for it already.
+// find looks for a job at the provider before it is attached, as a person does who must not have it made twice. If there is none it
+// is submitted again. Somebody else may be waiting for it already.
 func (p *people) find(ctx context.Context, workflowID string, decision wire.Decision) (wire.Decision, error) {
 	w := p.waits[workflowID]
 	jobs, err := p.crew.provider.list(ctx, w.Job)
@@ -205,7 +206,7 @@ func (p *people) find(ctx context.Context, workflowID string, decision wire.Deci
 	return decision, nil
 }
 
-// own is somebody else who waits for a submitted job.
+// own starts a wait for a submitted job by somebody else.
 func (p *people) own(ctx context.Context, w Wait, job string) error {
 	spec := w.Spec
 	spec.OperationID, spec.ProviderJobID, spec.StatusURL = "own-"+w.Job, job, p.crew.provider.statusURL(job)
@@ -217,7 +218,7 @@ func (p *people) own(ctx context.Context, w Wait, job string) error {
 	return err
 }
 
-// decide writes an answer out. An extension gives some of everything, as far as it is offered.
+// decide returns the decision for an answer. An extension grants some of everything that is offered.
 func (p *people) decide(kind wire.DecisionKind, open wire.EscalationView, n int) wire.Decision {
 	d := wire.Decision{
 		Kind: kind, DecisionID: fmt.Sprintf("%s/%s/%d", open.ID, kind, n), EscalationID: open.ID,
@@ -239,8 +240,8 @@ func (p *people) decide(kind wire.DecisionKind, open wire.EscalationView, n int)
 	return d
 }
 
-// send delivers a decision. A refusal is an answer too: the question is settled, by this decision or another. Where decisions must
-// be signed, somebody tries without before; elsewhere somebody tries to grant more than one may.
+// send delivers a decision. A refusal is an answer too: the question is settled, by this decision or another. If decisions must be
+// signed, an unsigned or changed one is sent first; if not, one that grants too much.
 func (p *people) send(ctx context.Context, workflowID string, signing *wire.SigningView, decision wire.Decision, how Answer) error {
 	if signing != nil {
 		if err := p.forge(ctx, workflowID, decision); err != nil {
@@ -267,7 +268,7 @@ func (p *people) send(ctx context.Context, workflowID string, signing *wire.Sign
 	return nil
 }
 
-// exceed sends a decision that grants more than one may.
+// exceed sends a decision that grants more than is allowed.
 func (p *people) exceed(ctx context.Context, workflowID string, decision wire.Decision) error {
 	decision.DecisionID += "/exceeds"
 	decision.StatusRequests = most.StatusRequests + 1
@@ -275,7 +276,7 @@ func (p *people) exceed(ctx context.Context, workflowID string, decision wire.De
 	return p.sendOnce(ctx, workflowID, decision, len(decision.DecisionID)%2 == 0)
 }
 
-// forge sends a decision that nobody has signed, or that was changed after it was signed.
+// forge sends a decision that is not signed, or that was changed after it was signed.
 func (p *people) forge(ctx context.Context, workflowID string, decision wire.Decision) error {
 	what := "unsigned"
 	if len(decision.DecisionID)%2 == 0 {
@@ -298,7 +299,7 @@ func (p *people) sendOnce(ctx context.Context, workflowID string, decision wire.
 	return p.update(ctx, workflowID, wire.UpdateDecide, decision, nil)
 }
 
-// update sends an update and reads its answer. A refusal is one, and leaves the reply as it is.
+// update sends an update and reads its answer. A refusal is an answer, and leaves reply unchanged.
 func (p *people) update(ctx context.Context, workflowID, name string, with, reply any) error {
 	handle, err := p.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: workflowID, UpdateName: name, Args: []any{with}, WaitForStage: client.WorkflowUpdateStageCompleted,
@@ -318,13 +319,13 @@ func refused(err error) bool {
 		(application.Type() == wire.ErrorDecisionRefused || application.Type() == wire.ErrorRequestRefused)
 }
 
-// The people. Each has a key.
+// The people. Each has a signing key.
 const (
 	ana = "ana@example.com"
 	ben = "ben@example.com"
 )
 
-// cancelJob is a person who has the job cancelled while it is polled.
+// cancelJob makes a person cancel the job while it is polled.
 func (p *people) cancelJob(ctx context.Context, w Wait) error {
 	decision := wire.Decision{
 		Kind: wire.DecisionCancel, DecisionID: "cancel-" + w.Job, DecidedBy: ben, Comment: "no longer wanted",
@@ -339,10 +340,11 @@ func (p *people) cancelJob(ctx context.Context, w Wait) error {
 	return p.send(ctx, w.workflowID(), signing, decision, Answer{BySignal: strings.HasSuffix(w.Job, "1")})
 }
 
-// signing is what a signature needs to know of a wait that wants one. One that has not begun does not say it yet.
+// signing returns what is needed to sign a decision on a wait; nil if it needs no signature. A wait that has not begun does not
+// tell yet.
 func (p *people) signing(ctx context.Context, w Wait) (*wire.SigningView, error) {
 	if !w.Signed {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil //nolint:nilnil // nothing to sign
 	}
 	view, err := p.view(ctx, w.workflowID())
 	if err == nil && view.Signing == nil {
@@ -351,13 +353,13 @@ func (p *people) signing(ctx context.Context, w Wait) (*wire.SigningView, error)
 	return view.Signing, err
 }
 
-// nudge is somebody who says that the job may have changed.
+// nudge sends a nudge, as somebody who says that the job may have changed.
 func (p *people) nudge(ctx context.Context, w Wait) error {
 	p.count("nudge")
 	return p.client.SignalWorkflow(ctx, w.workflowID(), "", wire.SignalNudge, wire.Nudge{Source: "a run with faults"})
 }
 
-// propose is a program that asks for more, and a person who answers. Whether it is still time for that, the wait knows.
+// propose makes a program ask for more, and a person answer. Whether it is too late for that is for the wait to say.
 func (p *people) propose(ctx context.Context, w Wait) error {
 	request := wire.ExtensionRequest{
 		RequestID: "more-" + w.Job, RequestedBy: "a program", Seconds: 20, StatusRequests: 3, ExpectedEffect: "it ends",

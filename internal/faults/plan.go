@@ -12,43 +12,42 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// Options say how large a run is. Waits, For and Workers are required.
+// Options configure a run. Waits, For, Workers and Dir are required.
 type Options struct {
-	// Seed draws the waits, their answers, the people and the faults.
+	// Seed is the seed for drawing the waits, their answers, the people and the faults.
 	Seed uint64
-	// Waits is how many jobs are waited for.
+	// Waits is the number of jobs that are waited for.
 	Waits int
-	// For is how long faults happen; starting, settling and checking come on top.
+	// For is how long faults happen, at least 10 seconds; starting, settling and checking take additional time.
 	For time.Duration
-	// Workers is how many worker processes there are, while none is down, beside the one that takes the waits whose decisions must
-	// be signed.
+	// Workers is the number of worker processes, not counting the one for waits whose decisions must be signed.
 	Workers int
-	// Settle is how long the last waits may take to end once nothing fails any more. Default 3 minutes.
+	// Settle bounds how long the last waits may take to end once nothing fails any more. 0 means 3 minutes.
 	Settle time.Duration
-	// Dir keeps logs and the server's state. Required.
+	// Dir receives logs and the server's state.
 	Dir string
-	// Temporal is the server's executable; empty: it is found, or built.
+	// Temporal is the server's executable. If empty, one is found or built.
 	Temporal devserver.Executable
 	// Cluster is what Temporal runs on: empty for the development server, ClusterPostgres for a server on PostgreSQL, whose database
-	// is broken as well.
+	// then fails as well.
 	Cluster string
-	// OldRevision is the revision of the repository that the old workers are built from, to be upgraded in the middle of the run;
-	// empty: old and new workers are of one code.
+	// OldRevision is the revision of the repository from which the old workers are built; they are upgraded in the middle of the run.
+	// Empty means that old and new workers have the same code.
 	OldRevision string
-	// Overlay is the list of BuildNext that the new workers are built with, to be upgraded to in the middle of the run; empty: they
-	// are of the code that is here.
+	// Overlay is the list of BuildNext with which the new workers are built; the others are upgraded to them in the middle of the run.
+	// Empty means that they have the present code.
 	Overlay string
 	// ClockSteps builds the new workers so that their wall clock jumps every few seconds, by up to an hour either way.
 	ClockSteps bool
-	// Calm leaves the faults of processes out; those of the provider's answers stay.
+	// Calm omits the faults of processes; those of the provider's answers remain.
 	Calm bool
-	// EventsPerRun is after how many events the server suggests to continue as new; default 120, some ten polls.
+	// EventsPerRun is the number of events after which the server suggests to continue as new. 0 means 120, about ten polls.
 	EventsPerRun int
-	// SkipReplay leaves the strict replay of every history out.
+	// SkipReplay omits the strict replay of every history.
 	SkipReplay bool
 }
 
-// Validate reports the first option that cannot be used.
+// Validate returns an error for the first option that cannot be used.
 func (o Options) Validate() error {
 	switch {
 	case o.Waits < 1:
@@ -67,15 +66,16 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// signedPlace is the place of the worker that takes signed decisions only; the others come before it.
+// signedPlace is the place of the worker that accepts only signed decisions; the others have the places before it.
 func (o Options) signedPlace() int { return o.Workers }
 
 func (o Options) places() int { return o.Workers + 1 }
 
-// Upgrades reports whether the old workers are of another code than the new ones.
+// Upgrades reports whether the old workers have other code than the new ones.
 func (o Options) Upgrades() bool { return o.OldRevision != "" || o.Overlay != "" }
 
-// Plan is everything about a run that chance decides, drawn before it starts: the same seed and options give the same plan.
+// Plan is everything about a run that is drawn at random. It is drawn before the run starts: the same seed and options give the
+// same plan.
 type Plan struct {
 	Waits  []Wait
 	Faults []Fault
@@ -84,59 +84,59 @@ type Plan struct {
 // Wait is one planned wait.
 type Wait struct {
 	Job, Kind string
-	// Start is when it starts, Life how long it gets until its deadline, both from the start of the run and of the wait.
+	// Start is when the wait starts, from the start of the run. Life is the time from then to its deadline.
 	Start, Life time.Duration
 	Script      waittest.JobScript
-	// Spec lacks what only the run knows: times and the status URL.
+	// Spec is the spec without what is known only during the run: times and the status URL.
 	Spec wire.Spec
-	// Submit is how the job is submitted first, and its wait begun by that; nil: the job is there.
+	// Submit is how the job is submitted; nil if it exists from the beginning.
 	Submit *Submit
-	// Signed has the wait taken by the worker that wants decisions signed.
+	// Signed assigns the wait to the worker that requires signed decisions.
 	Signed bool
-	// Approval is when a person has to approve the wait's credential; empty: never.
+	// Approval says when a person has to approve the wait's credential; empty means never.
 	Approval wire.ApprovalRule
-	// Answers are what a person says to the escalations in turn; the last repeats. An answer that is not offered becomes close.
+	// Answers are a person's answers to the escalations, in order; the last one repeats. An answer that is not offered becomes close.
 	Answers []Answer
-	// Cancel and Stop are when somebody cancels the job or stops the waiting; Rival is when a second caller tries to start a
-	// wait for the job, or to submit it; Propose is when a program asks for more, which is granted or refused; Nudges are when
-	// somebody says that the job may have changed. All count from the start of the wait; 0: never.
+	// Cancel is when somebody cancels the job, Stop when somebody stops the waiting, and Rival when a second caller tries to start the
+	// same wait or submission. Propose is when a program asks for more; Granted says whether a person then grants it. Nudges are when
+	// somebody says that the job may have changed. All count from the start of the wait; 0 means never.
 	Cancel, Stop, Rival, Propose time.Duration
 	Granted                      bool
 	Nudges                       []time.Duration
 
-	polls int // about how often a job says that it is running before something happens
+	polls int // about how often a job is running before something happens
 }
 
-// Submit is a submission of which a wait comes.
+// Submit is a submission that leads to a wait.
 type Submit struct {
 	// Steps are what happens to its requests at the provider.
 	Steps []waittest.SubmitStep
-	// MaxRequests is how many may be sent; OfferResubmit has people asked when the job has failed.
+	// MaxRequests and OfferResubmit are as in wire.SubmitSpec.
 	MaxRequests   int
 	OfferResubmit bool
-	// Owned has somebody else wait for the job before a person attaches it.
+	// Owned makes somebody else wait for the job before a person attaches it.
 	Owned bool
 }
 
-// Answer is what a person says to an escalation.
+// Answer is a person's answer to an escalation.
 type Answer struct {
-	Kind wire.DecisionKind // empty: nothing, the window lapses
-	// BySignal sends it as a signal, else it is an update; Twice sends it again. Same names the credential that was turned down.
+	Kind wire.DecisionKind // empty means no answer, so that the window lapses
+	// BySignal sends the decision as a signal and not as an update. Twice sends it twice. Same names the credential that was refused.
 	BySignal, Twice, Same bool
 }
 
-// account is whose jobs they are.
+// account is the account of all jobs.
 const account = "acct-faults"
 
-// The credentials that several waits have, from the beginning or by a person's word.
+// The credentials that several waits use, from the beginning or by a person's decision.
 const (
 	sharedCredential = "demo"
 	otherCredential  = "other"
 )
 
-// NewPlan draws a plan.
+// NewPlan draws the plan of a run.
 func NewPlan(options Options) Plan {
-	// Two streams, so that another number of waits leaves the faults as they are.
+	// Two streams, so that the number of waits does not change the faults.
 	waits := rand.New(rand.NewPCG(options.Seed, 1))  //nolint:gosec // chance that can be repeated is the point
 	faults := rand.New(rand.NewPCG(options.Seed, 2)) //nolint:gosec // as above
 	plan := Plan{}
@@ -149,10 +149,10 @@ func NewPlan(options Options) Plan {
 	return plan
 }
 
-// submitted is of how many waits one begins with a submission.
+// One of this many waits begins with a submission.
 const submitted = 4
 
-// drawWait takes the kinds in turn, so that every kind is in a small run as well.
+// drawWait uses the kinds in turn, so that even a small run has all of them.
 func drawWait(r *rand.Rand, n int, length time.Duration) Wait {
 	w := Wait{
 		Job: fmt.Sprintf("job-%04d", n+1), polls: 4 + int(length/(5*time.Minute)),
@@ -178,11 +178,11 @@ func drawWait(r *rand.Rand, n int, length time.Duration) Wait {
 	return w
 }
 
-// drawSubmit has the providers take turns as well, each time with another kind.
+// drawSubmit draws a submission. Providers take turns as well, so that each gets every kind.
 func (w *Wait) drawSubmit(r *rand.Rand, n int) kind {
 	w.Spec.Provider = []string{"demo-export", bed.ProviderPlain, bed.ProviderNamed}[(n+n/len(submitKinds))%3]
 	w.Submit = &Submit{MaxRequests: 3 + r.IntN(6), Owned: r.IntN(4) == 0}
-	w.Life = max(w.Life/3, min(w.Life, 20*time.Second)) // a person who submits it again, or attaches a job, gives as much once more
+	w.Life = max(w.Life/3, min(w.Life, 20*time.Second)) // resubmitting or attaching a job gives it as much time again
 	for range 3 {
 		kind := []wire.DecisionKind{
 			wire.DecisionAttach, wire.DecisionAttach, wire.DecisionAttach, wire.DecisionResubmit, wire.DecisionExtend, wire.DecisionClose, "",
@@ -192,7 +192,7 @@ func (w *Wait) drawSubmit(r *rand.Rand, n int) kind {
 	return submitKinds[n%len(submitKinds)]
 }
 
-// drawPeople draws who answers a wait's questions, hurries it and asks for more.
+// drawPeople draws what people do to a wait: answers, nudges and proposals.
 func (w *Wait) drawPeople(r *rand.Rand) {
 	for range 3 {
 		w.Answers = append(w.Answers, drawAnswer(r))
@@ -207,7 +207,7 @@ func (w *Wait) drawPeople(r *rand.Rand) {
 	}
 }
 
-// drawSpec draws a patient spec, and one that hurries for a run that is over soon.
+// drawSpec draws a patient spec, or for a short run one with short delays.
 func drawSpec(r *rand.Rand, job string, length time.Duration) wire.Spec {
 	base := 1 + r.IntN(3)
 	spec := wire.Spec{
@@ -227,10 +227,10 @@ func drawSpec(r *rand.Rand, job string, length time.Duration) wire.Spec {
 	return spec
 }
 
-// requestTimeoutSeconds is short, so that a request to a provider that hangs is over soon.
+// requestTimeoutSeconds is short, so that a request to a provider that hangs ends soon.
 const requestTimeoutSeconds = 2
 
-// drawAnswer mostly goes on once; people also let a window lapse, answer twice and use the plain signals.
+// drawAnswer mostly draws answers that continue the wait. People also let a window lapse, answer twice and use signals.
 func drawAnswer(r *rand.Rand) Answer {
 	kind := []wire.DecisionKind{
 		wire.DecisionExtend, wire.DecisionExtend, wire.DecisionExtend, wire.DecisionTreatAsPending, wire.DecisionAcceptResult,

@@ -21,14 +21,14 @@ import (
 	"github.com/jobwait/jobwait/waittest"
 )
 
-// providerKey is what the provider's Authorization must say after "Bearer ".
+// providerKey is the bearer token that the provider requires.
 const providerKey = "faults-key"
 
-// provider is the fake provider as a process of its own. It keeps its log in a file, over all its lives.
+// provider is the fake provider as a separate process. All its processes append to one log file.
 type provider struct {
 	binary, address, dir string
 	jobs                 map[string]waittest.JobScript
-	reports              map[string]waittest.SubmitScript // by submission id, which stands in the bodies
+	reports              map[string]waittest.SubmitScript // by submission id, which the bodies contain
 	log                  io.Writer
 	running              *child.Process
 }
@@ -41,8 +41,8 @@ func (p *provider) url(path string) string { return "http://" + p.address + path
 
 func (p *provider) port() string { return p.address[strings.LastIndexByte(p.address, ':')+1:] }
 
-// start lets every job go on where the log says that it was. The scripts are a file and not put one by one: a provider that
-// comes back must know its jobs from its first request on.
+// start starts the provider with every job in the state that follows from the log. The scripts are in a file, because a provider
+// that comes back must know its jobs at its first request.
 func (p *provider) start() error {
 	requests, err := readLog(p.logFile())
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *provider) start() error {
 	return p.awaitReady()
 }
 
-// script is what is left to answer after these requests.
+// script returns what is left to answer after these requests.
 func (p *provider) script(requests []check.Request) waittest.ProviderScript {
 	script := waittest.ProviderScript{Jobs: remaining(withMade(p.jobs, p.reports, requests), requests)}
 	if len(p.reports) > 0 {
@@ -69,7 +69,7 @@ func (p *provider) script(requests []check.Request) waittest.ProviderScript {
 	return script
 }
 
-// made are the jobs that these requests have made.
+// made returns the jobs that these requests have made.
 func made(requests []check.Request) []waittest.Submission {
 	var jobs []waittest.Submission
 	for _, request := range requests {
@@ -82,7 +82,7 @@ func made(requests []check.Request) []waittest.Submission {
 	return jobs
 }
 
-// withMade are the jobs of a provider with those that these requests have made.
+// withMade returns the jobs of a provider including those that these requests have made.
 func withMade(jobs map[string]waittest.JobScript, reports map[string]waittest.SubmitScript, requests []check.Request) map[string]waittest.JobScript {
 	all := map[string]waittest.JobScript{}
 	maps.Copy(all, jobs)
@@ -92,7 +92,7 @@ func withMade(jobs map[string]waittest.JobScript, reports map[string]waittest.Su
 	return all
 }
 
-// untaken takes the steps off that these requests have met; the last one stays for ever.
+// untaken returns the submit steps that are left after these requests; the last one stays forever.
 func untaken(reports map[string]waittest.SubmitScript, requests []check.Request) map[string]waittest.SubmitScript {
 	left := maps.Clone(reports)
 	for _, request := range requests {
@@ -104,7 +104,7 @@ func untaken(reports map[string]waittest.SubmitScript, requests []check.Request)
 	return left
 }
 
-// list asks the provider which jobs there are for a submission, as a person would who looks for one.
+// list asks the provider which jobs there are for a submission, as a person would.
 func (p *provider) list(ctx context.Context, report string) ([]waittest.Submission, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url("/_submissions"), http.NoBody)
 	if err != nil {
@@ -135,7 +135,7 @@ func (p *provider) awaitReady() error {
 	return errors.New("faults: the provider does not answer")
 }
 
-// stop ends the provider in order: a killed one would not have written the requests that were open.
+// stop ends the provider gracefully: if it were killed, requests in progress would be missing in its log.
 func (p *provider) stop() error {
 	if p.running == nil {
 		return nil
@@ -143,11 +143,11 @@ func (p *provider) stop() error {
 	return p.running.Stop(syscall.SIGTERM, 10*time.Second)
 }
 
-// remaining is what is left of the scripts after these requests.
+// remaining returns what is left of the scripts after these requests.
 func remaining(jobs map[string]waittest.JobScript, requests []check.Request) map[string]waittest.JobScript {
 	left := map[string]waittest.JobScript{}
 	for id, script := range jobs {
-		if len(script.Cancel) == 0 { // what the provider does without a script, written out so that it can be shortened
+		if len(script.Cancel) == 0 { // the provider's default, written out so that it can be shortened
 			script = script.OnCancel(waittest.Step{Status: http.StatusAccepted, State: "cancelling"}, waittest.State("cancelling"), waittest.State("cancelled"))
 		}
 		left[id] = script
@@ -169,7 +169,7 @@ func remaining(jobs map[string]waittest.JobScript, requests []check.Request) map
 	return left
 }
 
-// afterOne takes one request off the steps; the last step stays for ever.
+// afterOne returns the steps that are left after one request; the last step stays forever.
 func afterOne(steps []waittest.Step) []waittest.Step {
 	if len(steps) == 1 {
 		return steps
@@ -192,7 +192,7 @@ func afterCancel(script waittest.JobScript) waittest.JobScript {
 	return script
 }
 
-// readLog reads the provider's log in the order of arrival; one that is not there yet is empty.
+// readLog returns the provider's log in the order of arrival; a missing file is an empty log.
 func readLog(path string) ([]check.Request, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -224,7 +224,7 @@ func writeJSON(path string, value any) error {
 	return os.WriteFile(path, append(text, '\n'), 0o600)
 }
 
-// freeAddress is one on this machine that nobody listens at now.
+// freeAddress returns an address on this machine on which nobody listens now.
 func freeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed in the next line
 	if err != nil {

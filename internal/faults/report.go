@@ -16,20 +16,20 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// Report is what a run has shown.
+// Report is the result of a run.
 type Report struct {
 	Options    Options
 	Took       time.Duration
 	Violations []check.Violation
 
-	// Waits, Submissions, Runs and Events are what was checked, the waits that came of submissions included; Requests, Cancels,
-	// Submits and the Made jobs are the provider's.
+	// Waits, Submissions, Runs and Events count what was checked, waits of submissions included. Requests, Cancels, Submits and Made
+	// (jobs) are counted by the provider.
 	Waits, Submissions, Runs, Events, Requests, Cancels, Submits, Made int
-	// Lost are requests whose answer did not come through; Refused are second callers that were turned away.
+	// Lost counts requests whose answer was lost; Refused counts second callers that were turned away.
 	Lost, Refused int
-	// Holds are answers that kept other waits away; HeldBack are requests that were held back for them.
+	// Holds counts answers that kept other waits from asking; HeldBack counts requests that were held back for them.
 	Holds, HeldBack int
-	// Outcomes of waits and Submitted of submissions by status, Faults by action, People by what they said.
+	// Outcomes counts waits by status, Submitted submissions by status, Faults by action, and People decisions by kind.
 	Outcomes, Submitted, Faults, People map[string]int
 
 	failure error
@@ -78,7 +78,7 @@ func (r *Report) add(s seen) {
 	}
 }
 
-// read reads off histories what a report counts, and returns how they ended.
+// read counts what the histories contain, and returns how they ended.
 func (r *Report) read(runs []check.Run) (outcome string) {
 	outcome = "open"
 	r.Runs += len(runs)
@@ -104,7 +104,7 @@ func status(data []byte) string {
 	return string(outcome.Status)
 }
 
-// Write tells people what the run has shown.
+// Write writes the report for people.
 func (r Report) Write(to io.Writer) {
 	line := func(name, format string, args ...any) {
 		_, _ = fmt.Fprintf(to, "%-16s %s\n", name, fmt.Sprintf(format, args...))

@@ -1,5 +1,5 @@
-// Package faults runs many waits on a real server with worker processes and a provider that are killed, stopped, frozen and
-// replaced meanwhile, and has everything that is left afterwards checked by a package that knows the rules and not the code.
+// Package faults runs many waits on a real server while worker processes, the server and the provider are killed, stopped, frozen
+// and replaced. What is left afterwards is checked by a package that is written from the rules and not from the code.
 package faults
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// workflowID is that of the submission where there is one.
+// workflowID is the id of the submission if there is one, else that of the wait.
 func (w Wait) workflowID() string {
 	if w.Submit != nil {
 		return wire.SubmitWorkflowID(w.Spec.Provider, w.Spec.Account, w.Job)
@@ -38,7 +38,7 @@ func (w Wait) start() jobwait.StartOptions {
 	return jobwait.StartOptions{}
 }
 
-// submission is the spec that leads to the wait.
+// submission returns the spec of the submission that leads to the wait.
 func (w Wait) submission(spec wire.Spec, port string) wire.SubmitSpec {
 	return wire.SubmitSpec{
 		SubmissionID: w.Job, Provider: spec.Provider, Account: spec.Account, CredentialRef: spec.CredentialRef,
@@ -51,7 +51,7 @@ func (w Wait) submission(spec wire.Spec, port string) wire.SubmitSpec {
 	}
 }
 
-// scripts are those of the jobs that are there, reports those of the jobs that are submitted.
+// scripts returns the scripts of the jobs that exist from the beginning; reports returns those of the submissions.
 func (p Plan) scripts() map[string]waittest.JobScript {
 	scripts := map[string]waittest.JobScript{}
 	for _, w := range p.Waits {
@@ -72,7 +72,7 @@ func (p Plan) reports() map[string]waittest.SubmitScript {
 	return reports
 }
 
-// credentials are those that the waits and the people use, with when a person must approve them.
+// credentials returns the credentials that waits and people use, with their approval rules.
 func (p Plan) credentials() map[string]wire.ApprovalRule {
 	all := map[string]wire.ApprovalRule{}
 	for _, w := range p.Waits {
@@ -84,19 +84,19 @@ func (p Plan) credentials() map[string]wire.ApprovalRule {
 	return all
 }
 
-// Run carries out a plan and checks what is left. An error says that the run itself could not be made, a *WorkerError that its workers
-// do not stay; what the product did wrong is in the report.
+// Run carries out a plan and checks what is left. What the product did wrong is in the report. The error is about the run itself;
+// it is a *WorkerError if its workers keep ending.
 func Run(ctx context.Context, options Options, binaries Binaries, progress io.Writer) (Report, error) {
 	return with(ctx, options, binaries, progress, (*run).all)
 }
 
-// Recheck checks again what a run with the same options has left in its directory, to look into a violation or to try a
-// change of the checker. Workers run for the queries; waits that are still open go on.
+// Recheck checks again what a run with the same options has left in its directory, to look into a violation or to try a change of
+// the checker. Workers run to answer queries, so waits that are still open continue.
 func Recheck(ctx context.Context, options Options, binaries Binaries, progress io.Writer) (Report, error) {
 	return with(ctx, options, binaries, progress, (*run).check)
 }
 
-// with starts the processes for something and ends them.
+// with starts the processes, calls do, and ends them.
 func with(ctx context.Context, options Options, binaries Binaries, progress io.Writer, do func(*run, context.Context) (Report, error)) (Report, error) {
 	if err := options.Validate(); err != nil {
 		return Report{}, err
@@ -115,12 +115,12 @@ func with(ctx context.Context, options Options, binaries Binaries, progress io.W
 	}
 	report, err := do(r, ctx)
 	if ctx.Err() != nil {
-		err = context.Cause(ctx) // what else went wrong comes of it
+		err = context.Cause(ctx) // other errors are consequences
 	}
 	return report, errors.Join(err, crew.close())
 }
 
-// run is a plan being carried out.
+// run is a plan in progress.
 type run struct {
 	options  Options
 	plan     Plan
@@ -128,12 +128,12 @@ type run struct {
 	people   *people
 	progress io.Writer
 	began    time.Time
-	calls    chan struct{} // a place for each call to the server that is under way
+	calls    chan struct{} // limits the concurrent calls to the server
 
 	started atomic.Int64
 
 	mu     sync.Mutex
-	rivals []check.Violation // second owners that were let in
+	rivals []check.Violation // second callers that became owners
 	done   map[Action]int
 	refuse int // second callers that were turned away
 }
@@ -162,7 +162,7 @@ func (r *run) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(r.progress, "%6s  "+format+"\n", append([]any{time.Since(r.began).Round(time.Second)}, args...)...)
 }
 
-// breakThings carries out the faults in turn, and mends everything at the end.
+// breakThings carries out the faults in order, and repairs everything at the end.
 func (r *run) breakThings(ctx context.Context) error {
 	said := time.Now()
 	for _, fault := range r.plan.Faults {
@@ -186,14 +186,14 @@ func (r *run) breakThings(ctx context.Context) error {
 	return r.crew.workers.mend()
 }
 
-// live is one wait: it is started, and what the plan has for it happens to it.
+// live starts a wait and does to it what the plan says.
 func (r *run) live(ctx context.Context, w Wait) {
 	pause(ctx, time.Until(r.began.Add(w.Start)))
 	var now time.Time
 	spec := w.Spec
 	spec.StatusURL = r.crew.provider.statusURL(w.Job)
 	r.insist(ctx, func(ctx context.Context) error {
-		now = time.Now() // anew: the server may have been down for longer than the job has
+		now = time.Now() // for each attempt: the server may be down for longer than Life
 		spec.DeadlineAt = now.UTC().Truncate(time.Millisecond).Add(w.Life)
 		return r.start(ctx, w, spec)
 	})
@@ -210,7 +210,7 @@ func (r *run) live(ctx context.Context, w Wait) {
 	group.Wait()
 }
 
-// act is what happens to a wait so long after its start.
+// act is something that happens to a wait at a time after its start.
 type act struct {
 	at time.Duration
 	do func(context.Context) error
@@ -229,8 +229,8 @@ func (r *run) acts(w Wait, spec wire.Spec) []act {
 	return acts
 }
 
-// insist tries again until the server says something: it may be down for a while. A server that comes back finds a few calls waiting
-// and not all of them.
+// insist retries until the server answers, because it may be down for a while. The number of concurrent calls is limited, so that a
+// server that comes back is not flooded.
 func (r *run) insist(ctx context.Context, act func(context.Context) error) {
 	for rest := time.Second; ctx.Err() == nil; rest = min(2*rest, 5*time.Second) {
 		if err := r.once(ctx, act); err == nil || errors.As(err, new(*serviceerror.NotFound)) {
@@ -240,7 +240,7 @@ func (r *run) insist(ctx context.Context, act func(context.Context) error) {
 	}
 }
 
-// once makes one call to the server, of the few that are made at once.
+// once makes one call to the server, when fewer than atOnce are in progress.
 func (r *run) once(ctx context.Context, act func(context.Context) error) error {
 	r.calls <- struct{}{}
 	defer func() { <-r.calls }()
@@ -249,7 +249,8 @@ func (r *run) once(ctx context.Context, act func(context.Context) error) error {
 	return act(ctx)
 }
 
-// start starts a wait, or its submission. An answer may be lost with the server: then the second call finds that it has started.
+// start starts a wait or its submission. If the answer of an earlier attempt was lost with the server, this one finds that it has
+// started.
 func (r *run) start(ctx context.Context, w Wait, spec wire.Spec) error {
 	if w.Submit != nil {
 		_, err := jobwait.StartSubmit(ctx, r.crew.client, w.submission(spec, r.crew.provider.port()), w.start())
@@ -265,8 +266,7 @@ func (r *run) start(ctx context.Context, w Wait, spec wire.Spec) error {
 	return err
 }
 
-// rival is a second caller for the same job, or the same submission. It must not become an owner, whether the first goes on or
-// has ended.
+// rival is a second caller for the same job or submission. It must not become an owner, whether the first still runs or has ended.
 func (r *run) rival(ctx context.Context, w Wait, spec wire.Spec) error {
 	var err error
 	if w.Submit != nil {
@@ -280,7 +280,7 @@ func (r *run) rival(ctx context.Context, w Wait, spec wire.Spec) error {
 	owned := new(jobwait.AlreadyOwnedError)
 	switch {
 	case errors.As(err, &owned):
-		if told := owned.OperationID; told != "" && told != w.Spec.OperationID { // empty: the server did not say
+		if told := owned.OperationID; told != "" && told != w.Spec.OperationID { // empty if the server did not say
 			r.rivals = append(r.rivals, check.Violation{Job: w.Job, Rule: check.RuleOwner, Text: "a second caller was told that " + told + " owns the job"})
 		}
 	case errors.As(err, new(*jobwait.AlreadySubmittedError)):
@@ -294,7 +294,7 @@ func (r *run) rival(ctx context.Context, w Wait, spec wire.Spec) error {
 	return nil
 }
 
-// open counts the waits that have not ended; -1 when the server does not say.
+// open returns the number of waits that have not ended; -1 if the server does not say.
 func (r *run) open(ctx context.Context) int {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -313,7 +313,7 @@ func (r *run) openLine(ctx context.Context) string {
 	return fmt.Sprintf("%d waits are open", n)
 }
 
-// settle waits for the last waits, as long as is allowed. Those that are left are the checker's to find.
+// settle waits until all waits have ended, for at most Options.Settle. The checker reports those that have not.
 func (r *run) settle(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, r.options.Settle)
 	defer cancel()

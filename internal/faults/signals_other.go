@@ -4,7 +4,7 @@ package faults
 
 import "syscall"
 
-// Other systems have no signals that freeze a process: there these fail, and the suite with them.
+// Other systems have no signals that freeze a process; the suite fails there.
 const (
 	freeze = syscall.Signal(-1)
 	thaw   = syscall.Signal(-1)

@@ -4,7 +4,7 @@ package faults
 
 import "syscall"
 
-// What freezes a process and lets it go on.
+// The signals that freeze a process and let it continue.
 const (
 	freeze = syscall.SIGSTOP
 	thaw   = syscall.SIGCONT

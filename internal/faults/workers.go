@@ -15,24 +15,24 @@ import (
 	"github.com/jobwait/jobwait/internal/child"
 )
 
-// workers are the worker processes of a run, each in its place. One that ends by itself is started again, as a supervisor would do
-// it; where that does not help, the run ends.
+// workers are the worker processes of a run, each in its place. One that ends by itself is restarted, as by a supervisor; if that
+// does not help, the run ends.
 type workers struct {
 	dir     string
-	command func(Fault) child.Command // how one is started, but for its log
+	command func(Fault) child.Command // how one is started, without its log
 	fail    func(error)               // ends the run
 
 	mu      sync.Mutex
 	places  []place
-	leaving []*child.Process // told to end, with another in their place
+	leaving []*child.Process // told to end, and replaced already
 	logs    []*os.File
-	excused time.Time // whoever ends after starting before then is excused: the server was not there
+	excused time.Time // the end of a worker that started before then does not count: the server was away
 	closed  bool
 }
 
-// place is where one worker runs at a time.
+// place runs one worker at a time.
 type place struct {
-	process *child.Process // the last one here; nil: none yet
+	process *child.Process // the latest one here; nil if there was none yet
 	build   Build
 	since   time.Time
 	told    bool // to end, by a fault
@@ -40,22 +40,22 @@ type place struct {
 }
 
 const (
-	// inARow is how many workers in a place may end by themselves before the run is given up. One that has stayed for a while begins
-	// a new row.
+	// inARow is how many workers in a row may end by themselves in a place before the run is given up. One that has run for the time
+	// stayed begins a new row.
 	inARow = 3
 	stayed = time.Minute
-	// restartAfter is how long a place is empty after such an end.
+	// restartAfter is the time from such an end to the restart.
 	restartAfter = 500 * time.Millisecond
-	// settles is how long after its start the server explains the end of a worker.
+	// settles is the time after a server's start in which it may still be the reason why workers end.
 	settles = 10 * time.Second
 )
 
-// WorkerError says that a worker cannot start, or does not go on: the run shows nothing.
+// WorkerError reports that a worker cannot start or keeps ending, so that the run proves nothing.
 type WorkerError struct {
 	Name  string
 	Build Build
 	Code  int
-	// Last is what it has written last.
+	// Last is the end of its log.
 	Last string
 }
 
@@ -68,8 +68,8 @@ func newWorkers(options Options, command func(Fault) child.Command, fail func(er
 	return &workers{dir: options.Dir, command: command, fail: fail, places: make([]place, options.places())}
 }
 
-// start starts a worker, unless one stays in that place. It does not wait for one that is told to end: the two are there side by
-// side, as in a rolling upgrade.
+// start starts a worker, unless one runs in that place. It does not wait for one that was told to end: both then run side by side,
+// as in a rolling upgrade.
 func (w *workers) start(as Fault) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -84,7 +84,7 @@ func (w *workers) start(as Fault) error {
 	return w.launch(as)
 }
 
-// launch starts a worker, and has somebody look when it ends.
+// launch starts a worker and watches for its end.
 func (w *workers) launch(as Fault) error {
 	log, err := w.log(as)
 	if err != nil {
@@ -105,7 +105,7 @@ func (w *workers) launch(as Fault) error {
 	return nil
 }
 
-// gone looks at a worker that has ended. One that a fault has ended is for the plan to replace.
+// gone handles the end of a worker. One that a fault has ended is replaced by the plan.
 func (w *workers) gone(p *child.Process, as Fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -116,7 +116,7 @@ func (w *workers) gone(p *child.Process, as Fault) {
 	if time.Since(at.since) > stayed {
 		at.ended = 0
 	}
-	as.FullDisk = false // its last words may be wanted
+	as.FullDisk = false // so that its last lines can be reported
 	if at.since.After(w.excused) {
 		at.ended++
 	}
@@ -127,12 +127,12 @@ func (w *workers) gone(p *child.Process, as Fault) {
 	time.AfterFunc(restartAfter, func() { w.restart(p, as) })
 }
 
-// left reports whether a process was the last one in a place and nobody has told it to end.
+// left reports whether a process was the latest one in its place and nobody told it to end.
 func (w *workers) left(at *place, p *child.Process) bool {
 	return !w.closed && !at.told && at.process == p
 }
 
-// restart starts a worker in the place of one that has left.
+// restart starts a worker in place of one that has ended by itself.
 func (w *workers) restart(after *child.Process, as Fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -144,7 +144,7 @@ func (w *workers) restart(after *child.Process, as Fault) {
 	}
 }
 
-// serverLeaves excuses workers that end while the server, or its database, is away. serverIsBack says that it is there.
+// serverLeaves makes the ends of workers not count while the server or its database is away; serverIsBack ends that after a while.
 func (w *workers) serverLeaves() { w.excuse(time.Hour) }
 
 func (w *workers) serverIsBack() { w.excuse(settles) }
@@ -155,7 +155,7 @@ func (w *workers) excuse(by time.Duration) {
 	w.excused = time.Now().Add(by)
 }
 
-// running is the process in a place; nil: none that runs.
+// running returns the process that runs in a place; nil if none does.
 func (p place) running() *child.Process {
 	if p.process != nil && p.process.Runs() {
 		return p.process
@@ -163,7 +163,7 @@ func (p place) running() *child.Process {
 	return nil
 }
 
-// signal does to a worker what a fault says, if there is one.
+// signal sends the signal of a fault to a worker, if it runs.
 func (w *workers) signal(fault Fault) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -178,7 +178,7 @@ func (w *workers) signal(fault Fault) error {
 	}[fault.Do])
 }
 
-// finishUpgrade replaces the old workers that the rollout has left.
+// finishUpgrade replaces the old workers that are left after the rollout.
 func (w *workers) finishUpgrade() error {
 	var errs []error
 	for _, worker := range w.old() {
@@ -190,7 +190,7 @@ func (w *workers) finishUpgrade() error {
 	return errors.Join(errs...)
 }
 
-// old are the places of old workers that run.
+// old returns the places in which old workers run.
 func (w *workers) old() []int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -203,7 +203,7 @@ func (w *workers) old() []int {
 	return places
 }
 
-// mend brings back whoever is down, at the end of the faults.
+// mend starts or thaws every worker that is down, at the end of the faults.
 func (w *workers) mend() error {
 	var errs []error
 	for worker := range w.places {
@@ -212,7 +212,7 @@ func (w *workers) mend() error {
 	return errors.Join(errs...)
 }
 
-// close ends all of them.
+// close ends all workers.
 func (w *workers) close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -234,7 +234,7 @@ func (w *workers) close() error {
 
 func workerName(worker int) string { return "worker-" + strconv.Itoa(worker+1) }
 
-// log is where a worker writes.
+// log returns the writer of a worker's log.
 func (w *workers) log(as Fault) (io.Writer, error) {
 	file, err := appendTo(w.logFile(as))
 	if err == nil {
@@ -243,7 +243,7 @@ func (w *workers) log(as Fault) (io.Writer, error) {
 	return file, err
 }
 
-// logFile is a worker's own file, or a device that has no space left for it.
+// logFile returns the name of a worker's own log file, or a device without space.
 func (w *workers) logFile(as Fault) string {
 	if as.FullDisk {
 		return fullDevice
@@ -251,10 +251,10 @@ func (w *workers) logFile(as Fault) string {
 	return filepath.Join(w.dir, workerName(as.Worker)+".log")
 }
 
-// fullDevice refuses every byte as a full disk does.
+// fullDevice refuses every byte, as a full disk does.
 const fullDevice = "/dev/full"
 
-// lastLines are the last few lines of a log.
+// lastLines returns the last few lines of a log.
 func lastLines(file string) string {
 	const most = 8
 	text, err := os.ReadFile(file)

@@ -1,5 +1,5 @@
-// Package check holds what is left after a run of many waits against the rules: the provider's own log, the histories
-// and the outcomes. It is written from the rules alone and shares no code with the core that it checks.
+// Package check checks what is left after a run of many waits against the rules: the provider's own log, the histories and the
+// outcomes. It is written from the rules alone and shares no code with the core that it checks.
 package check
 
 import (
@@ -13,23 +13,23 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// Arrival is how long after it left a request may be noted by the provider: on a loaded machine the process that sends and
-// the one that receives have to get a processor each. Rules on what is sent too late allow for it; rules on what is sent
-// too early need no such slack, because arriving late cannot break them.
+// Arrival is how long after it was sent a request may be recorded by the provider: on a loaded machine the sending and the
+// receiving process must each get a processor. Rules about what is sent too late allow for it; rules about what is sent too early
+// need not, because arriving late cannot break them.
 const Arrival = 500 * time.Millisecond
 
-// Wait is one wait with everything that three witnesses say of it.
+// Wait is one wait with everything that the three witnesses say about it.
 type Wait struct {
 	Spec wire.Spec
 	// Results are the result references that the provider can give for the job.
 	Results []string
-	// Runs are those of the workflow id, in the order in which they started.
+	// Runs are the runs of the workflow id, in the order of their starts.
 	Runs []Run
-	// Requests are those about the job that the provider has received, in the order of arrival.
+	// Requests are the requests about the job that the provider received, in the order of arrival.
 	Requests []Request
-	// Keys are those of which one must have signed a decision; empty: decisions need no signature.
+	// Keys are the trusted keys, one of which must sign each decision. Empty means that decisions need no signature.
 	Keys []wire.DecisionKey
-	// Approval is when a person has to approve the wait's credential; empty: never.
+	// Approval says when a person has to approve the wait's credential; empty means never.
 	Approval wire.ApprovalRule
 	// Most is what one decision may grant.
 	Most wire.GrantBounds
@@ -98,7 +98,7 @@ const (
 	RuleSubmission  = "submission"  // no second job without a person's word, one key for all that may make it, and one wait for it
 )
 
-// Check returns every violation of a wait, as seen at that time.
+// Check returns every violation of a wait, as seen at the given time.
 func (w Wait) Check(now time.Time) []Violation {
 	c := w.read(now)
 	for _, rule := range []func(){

@@ -30,10 +30,10 @@ type sent struct {
 	job               string
 }
 
-// Add takes a wait in.
+// Add adds a wait.
 func (f *Fleet) Add(w Wait) { f.add(w.read(time.Time{})) }
 
-// AddSubmission takes a submission in, which is held back as waits are and holds them back.
+// AddSubmission adds a submission, whose requests are held back like those of waits, and vice versa.
 func (f *Fleet) AddSubmission(s Submission) { f.add(s.read(time.Time{}).checker) }
 
 func (f *Fleet) add(c *checker) {
@@ -68,7 +68,7 @@ func (s sending) holds() time.Time {
 	return s.request.AnsweredAt.Add(min(wait, longestHold))
 }
 
-// Check returns every request that came while another wait's answer should have kept it away.
+// Check returns every request that was sent although another wait's answer should have held it back.
 func (f *Fleet) Check() []Violation {
 	c := &checker{}
 	for of, requests := range f.sent {
@@ -84,7 +84,7 @@ func (f *Fleet) Check() []Violation {
 	return c.found
 }
 
-// Holds is how many answers kept others away.
+// Holds returns how many answers held back requests of others.
 func (f *Fleet) Holds() int {
 	n := 0
 	for _, of := range f.held {

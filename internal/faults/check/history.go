@@ -60,8 +60,8 @@ type arrival struct {
 	times    int
 }
 
-// Waited leaves out the runs whose spec could not be run, if others came after them: they waited for nothing, and whoever comes next
-// takes the id of the workflow over. Such a run is kept if it sent a request, or if it is the last.
+// Waited returns the runs without those whose spec could not be run, if other runs came after them: such a run waited for nothing,
+// and the next caller takes over the workflow id. It is kept if it sent a request, or if it is the last.
 func Waited(runs []Run) []Run {
 	kept := slices.Clone(runs)
 	for len(kept) > 1 && neverWaited(kept[0].History.GetEvents()) {

@@ -9,23 +9,23 @@ import (
 	"github.com/jobwait/jobwait/wire"
 )
 
-// Submission is one submission with everything that the witnesses say of it.
+// Submission is one submission with everything that the witnesses say about it.
 type Submission struct {
 	Spec wire.SubmitSpec
-	// Keyed says that the provider knows a submission again by its key.
+	// Keyed reports whether the provider recognises a repeated submission by its key.
 	Keyed bool
-	// Runs are those of the workflow id, in the order in which they started.
+	// Runs are the runs of the workflow id, in the order of their starts.
 	Runs []Run
-	// Requests are those to submit it that the provider has received, in the order of arrival.
+	// Requests are its submit requests that the provider received, in the order of arrival.
 	Requests []Request
-	// Waits are the waits of the jobs that the provider has made for it, by the job's id. One without runs was not begun.
+	// Waits are the waits for the jobs that the provider made for it, by job id. One without runs was never started.
 	Waits map[string]Wait
 	// Keys and Most are as in Wait.
 	Keys []wire.DecisionKey
 	Most wire.GrantBounds
 }
 
-// Check returns every violation of a submission, as seen at that time. Those of its waits are found by Wait.Check.
+// Check returns every violation of a submission, as seen at the given time. Those of its waits are returned by Wait.Check.
 func (s Submission) Check(now time.Time) []Violation {
 	c := s.read(now)
 	if !c.awaits() {
