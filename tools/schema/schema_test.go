@@ -49,6 +49,7 @@ var beyond = map[string]string{
 	"http_code_condition_of_no_truth":    "expressions",
 	"unknown_variable":                   "expressions",
 	"cancel_body_and_condition":          "expressions",
+	"private_network_not_allowed":        "addresses",
 	"body_template":                      "templates",
 	"filter_of_another_value":            "templates",
 	"job_id_in_host":                     "templates",
