@@ -42,6 +42,26 @@ func TestNudgeBringsThePollForward(t *testing.T) {
 	require.Contains(t, events(w), wire.EventNudged)
 }
 
+// TestForeignSignal: a signal that nobody takes keeps no wait awake, moves no poll and hides none of its own signals.
+func TestForeignSignal(t *testing.T) {
+	t.Parallel()
+	var at []time.Duration
+	var w *world
+	w = newWorld(t, func(n int, _ wire.PollRequest) (wire.PollResult, error) {
+		at = append(at, w.Now().Sub(start))
+		if n < 2 {
+			return running()
+		}
+		return succeeded()
+	})
+	w.RegisterDelayedCallback(func() { w.SignalWorkflow("of_another_program", "hello") }, time.Minute)
+	nudge(w, 2*time.Minute, wire.Nudge{Source: "webhook"})
+	outcome := w.run(slowly())
+	require.Equal(t, wire.StatusSucceeded, outcome.Status)
+	require.Equal(t, []time.Duration{0, 2 * time.Minute}, at)
+	require.Equal(t, 1, outcome.NudgesReceived)
+}
+
 // A flood is drained as it comes: one nudge counts, whatever else is between, and every signal is taken in.
 func TestNudgesOfAnyShape(t *testing.T) {
 	t.Parallel()

@@ -3,10 +3,13 @@ package e2e_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -71,6 +74,20 @@ func TestSearchAttributes(t *testing.T) {
 	shared.Provider.Release(w.job)
 	require.Equal(t, wire.StatusSucceeded, w.outcome().Status)
 	w.listed(mine+" AND JobWaitPhase = 'closed' AND JobWaitReason IS NULL AND JobWaitDecideBy IS NULL", 1)
+
+	always := []string{wire.AttributePhase, wire.AttributeProvider}
+	all := []string{wire.AttributeDecideBy, wire.AttributePhase, wire.AttributeProvider, wire.AttributeReason}
+	require.Equal(t, [][]string{always, all, all, always}, upserted(w.history(w.ctx, "")), "only what is set is unset")
+}
+
+// upserted are the names of the attributes in each upsert.
+func upserted(history *historypb.History) (names [][]string) {
+	for _, event := range history.GetEvents() {
+		if written := event.GetUpsertWorkflowSearchAttributesEventAttributes(); written != nil {
+			names = append(names, slices.Sorted(maps.Keys(written.GetSearchAttributes().GetIndexedFields())))
+		}
+	}
+	return names
 }
 
 // R49: the next run is found as the one before was, and forgets what was answered.
